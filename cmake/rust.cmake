@@ -1,0 +1,27 @@
+# hearth_rust(NAME DIRECTORY dir): a Rust crate built as a static library by cargo, imported as target NAME.
+function(hearth_rust NAME)
+  cmake_parse_arguments(ARG "" "DIRECTORY;LIBRARY" "SOURCES" ${ARGN})
+  # Shared between build trees (and checkouts, when the environment says so): the crates take minutes to compile.
+  if(DEFINED ENV{HEARTH_CARGO_TARGET_DIR})
+    set(cargo_target $ENV{HEARTH_CARGO_TARGET_DIR})
+  else()
+    set(cargo_target ${CMAKE_SOURCE_DIR}/build/cargo)
+  endif()
+  set(archive ${CMAKE_BINARY_DIR}/rust/lib${ARG_LIBRARY}.a)
+  add_custom_command(
+    OUTPUT ${archive}
+    COMMAND cargo build --locked --release --quiet --manifest-path ${ARG_DIRECTORY}/Cargo.toml
+            --target-dir ${cargo_target}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/rust
+    COMMAND ${CMAKE_COMMAND} -E copy ${cargo_target}/release/lib${ARG_LIBRARY}.a ${archive}
+    DEPENDS ${ARG_SOURCES} ${ARG_DIRECTORY}/Cargo.toml ${ARG_DIRECTORY}/Cargo.lock
+    COMMENT "cargo build ${ARG_LIBRARY}"
+    VERBATIM
+    USES_TERMINAL
+  )
+  add_custom_target(${NAME}_build DEPENDS ${archive})
+  add_library(${NAME} STATIC IMPORTED GLOBAL)
+  set_target_properties(${NAME} PROPERTIES IMPORTED_LOCATION ${archive})
+  target_link_libraries(${NAME} INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
+  add_dependencies(${NAME} ${NAME}_build)
+endfunction()

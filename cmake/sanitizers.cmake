@@ -1,0 +1,5 @@
+if(HEARTH_SANITIZE)
+  add_compile_options(-fsanitize=${HEARTH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HEARTH_SANITIZE})
+  add_compile_definitions(HEARTH_SANITIZED=1)
+endif()
