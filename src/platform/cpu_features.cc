@@ -1,0 +1,101 @@
+#include "platform/cpu_features.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "contracts/error.h"
+
+namespace hearth {
+namespace {
+
+bool RunsAvx512() {
+#if defined(__x86_64__) && !defined(HEARTH_PORTABLE_ONLY)
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
+
+// The quota of control group version 2 in whole cores, rounded up; a large number when there is none.
+int CgroupCores() {
+  constexpr int kNoLimit = 1 << 20;
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  long period = 0;
+  if (!(file >> quota >> period) || quota == "max" || period <= 0) {
+    return kNoLimit;
+  }
+  const long microseconds = std::strtol(quota.c_str(), nullptr, 10);
+  return microseconds <= 0 ? kNoLimit : static_cast<int>((microseconds + period - 1) / period);
+}
+
+}  // namespace
+
+std::string_view IsaName(Isa isa) {
+  switch (isa) {
+    case Isa::kPortable:
+      return "portable";
+    case Isa::kAvx512:
+      return "avx512";
+  }
+  return "unknown";
+}
+
+Isa IsaFromName(std::string_view name) {
+  for (const Isa isa : {Isa::kPortable, Isa::kAvx512}) {
+    if (name == IsaName(isa)) {
+      return isa;
+    }
+  }
+  throw Error(
+      ErrorCode::kInvalidArgument, "isa: got '" + std::string(name) + "', wanted portable or avx512"
+  );
+}
+
+std::vector<Isa> AttainableIsas() {
+  std::vector<Isa> isas{Isa::kPortable};
+  if (RunsAvx512()) {
+    isas.push_back(Isa::kAvx512);
+  }
+  return isas;
+}
+
+Isa ChooseIsa(std::string_view forced) {
+  const std::vector<Isa> attainable = AttainableIsas();
+  if (forced.empty()) {
+    return attainable.back();
+  }
+  const Isa wanted = IsaFromName(forced);
+  if (std::find(attainable.begin(), attainable.end(), wanted) == attainable.end()) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        "isa: got '" + std::string(forced) + "', but this machine or build attains only up to " +
+            std::string(IsaName(attainable.back()))
+    );
+  }
+  return wanted;
+}
+
+std::string CpuModelName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "unknown";
+}
+
+int UsableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int allowed = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  return std::max(1, std::min(allowed, CgroupCores()));
+}
+
+}  // namespace hearth

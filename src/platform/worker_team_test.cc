@@ -1,0 +1,79 @@
+#include "platform/worker_team.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <limits>
+#include <vector>
+
+#include "contracts/error.h"
+#include "platform/float_mode.h"
+
+namespace hearth {
+namespace {
+
+TEST(WorkerTeam, RunsEveryMemberOnceForEachJob) {
+  WorkerTeam team(3);
+  std::vector<int> calls(3);
+  for (int job = 1; job <= 200; ++job) {
+    team.Run([&](int member) { ++calls[static_cast<std::size_t>(member)]; });
+    ASSERT_EQ(calls, std::vector<int>(3, job));
+  }
+}
+
+TEST(WorkerTeam, RangesCoverEveryIndexOnce) {
+  for (const int members : {1, 2, 5}) {
+    WorkerTeam team(members);
+    for (const std::size_t count : {0u, 1u, 15u, 16u, 17u, 100u}) {
+      for (const std::size_t grain : {1u, 16u}) {
+        std::vector<std::atomic<int>> seen(count);
+        team.ForRanges(count, grain, [&](std::size_t begin, std::size_t end, int) {
+          EXPECT_EQ(begin % grain, 0u);
+          for (std::size_t i = begin; i < end; ++i) {
+            ++seen[i];
+          }
+        });
+        for (const std::atomic<int>& times : seen) {
+          EXPECT_EQ(times, 1);
+        }
+      }
+    }
+  }
+}
+
+TEST(WorkerTeam, AnErrorIsRethrownAfterAllHaveEndedAndTheTeamGoesOn) {
+  WorkerTeam team(2);
+  std::atomic<int> ended = 0;
+  const auto failing = [&](int member) {
+    ++ended;
+    if (member == 1) {
+      throw Error(ErrorCode::kInternal, "member 1");
+    }
+  };
+  EXPECT_THROW(team.Run(failing), Error);
+  EXPECT_EQ(ended, 2);
+  team.Run([&](int) { ++ended; });
+  EXPECT_EQ(ended, 4);
+}
+
+TEST(WorkerTeam, RefusesImpossibleSizes) {
+  EXPECT_THROW(WorkerTeam(0), Error);
+  EXPECT_THROW(WorkerTeam(257), Error);
+}
+
+#if defined(__x86_64__)
+TEST(FloatMode, FlushesInsideTheScopeOnly) {
+  volatile float smallest = std::numeric_limits<float>::min();
+  volatile float half = 0.5f;
+  const auto product = [&] { return smallest * half; };
+  EXPECT_GT(product(), 0.0f);
+  {
+    const FloatModeScope mode;
+    EXPECT_EQ(product(), 0.0f);
+  }
+  EXPECT_GT(product(), 0.0f);
+}
+#endif
+
+}  // namespace
+}  // namespace hearth
