@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
@@ -141,6 +142,20 @@ void Report::Finish() const {
   }
   EXPECT_TRUE(failures_.empty()) << name << ": " << failures_.size() << " entries differ"
                                  << failures;
+}
+
+void ReplayFile(
+    const std::filesystem::path& file, const std::function<void(const Entry&, Report&)>& replay
+) {
+  Report report(file);
+  for (const Entry& entry : ReadEntries(file)) {
+    try {
+      replay(entry, report);
+    } catch (...) {
+      report.Fail(entry.name, "threw " + DescribeError(std::current_exception()));
+    }
+  }
+  report.Finish();
 }
 
 std::string MissingNeeds(const Json& entry, const std::set<std::string>& inexpressible) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -73,6 +74,11 @@ class Report {
   std::vector<std::string> failures_;
   std::vector<std::string> exceptions_;
 };
+
+// Replays every entry of a file; an entry whose replay throws has failed.
+void ReplayFile(
+    const std::filesystem::path& file, const std::function<void(const Entry&, Report&)>& replay
+);
 
 // The entry's "needs" that `inexpressible` contains, joined by ", "; empty when the entry can be replayed.
 std::string MissingNeeds(const Json& entry, const std::set<std::string>& inexpressible);

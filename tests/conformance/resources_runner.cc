@@ -249,11 +249,7 @@ class ResourcesFile : public testing::TestWithParam<std::filesystem::path> {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ResourcesFile);
 
 TEST_P(ResourcesFile, IsReplayed) {
-  Report report(GetParam());
-  for (const Entry& entry : ReadEntries(GetParam())) {
-    ReplayEntry(entry, report);
-  }
-  report.Finish();
+  ReplayFile(GetParam(), ReplayEntry);
 }
 
 INSTANTIATE_TEST_SUITE_P(
