@@ -1,0 +1,71 @@
+# The front door. `make` alone prints what there is; CONTRIBUTING.md has the daily loop.
+# Each target gets what it needs first, and says nothing when there is nothing to do.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+# What the user wrote, to the letter: a '$' in a prompt is a '$'.
+override PROMPT := $(value PROMPT)
+override ARGS := $(value ARGS)
+MODEL ?= smollm2
+override MODEL := $(value MODEL)
+export PROMPT MODEL
+
+HEARTH := build/release/bin/hearth
+# Setup has been done when a stamp for this very script is there.
+SETUP_STAMP := build/setup-$(firstword $(shell sha256sum tools/setup.sh)).stamp
+
+.PHONY: help setup build run test test-tsan bench format lint clean
+
+help:
+	@echo 'make run PROMPT="..." [MODEL=name-or-path] [ARGS="..."]   answer a prompt (fetches the default model)'
+	@echo 'make test          build and run every test'
+	@echo 'make build         build $(HEARTH)'
+	@echo 'make setup         install what is missing, or say what to install'
+	@echo 'make test-tsan     unit and conformance tests under the thread sanitizer'
+	@echo 'make bench         measure speed on this machine (MODEL, ARGS)'
+	@echo 'make format        lay out every source file'
+	@echo 'make lint          clang-tidy on every source file (FILES="src/a.cc ..." for some)'
+	@echo 'make clean         delete build/'
+
+setup:
+	@tools/setup.sh
+	@mkdir -p build && rm -f build/setup-*.stamp && touch $(SETUP_STAMP)
+
+$(SETUP_STAMP):
+	@$(MAKE) setup
+
+build: $(SETUP_STAMP)
+	@tools/build.sh release hearth
+
+# The model first: a failure there is known before minutes of compiling.
+run: $(SETUP_STAMP)
+	@[ -n "$$PROMPT" ] || { echo 'usage: make run PROMPT="Why is the sky blue?"' >&2; exit 2; }
+	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
+	@tools/build.sh release hearth
+	@$(HEARTH) run "$$MODEL" "$$PROMPT" $(ARGS)
+
+test: $(SETUP_STAMP)
+	@tools/build.sh release
+	@tools/fetch_test_data.sh
+	@tools/run_tests.sh release
+
+# The Rust crate is not built for this sanitizer, so tests that hold it are left out.
+test-tsan: $(SETUP_STAMP)
+	@tools/build.sh tsan
+	@tools/run_tests.sh tsan --label-regex '^(unit|conformance)$$'
+
+bench: $(SETUP_STAMP)
+	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
+	@tools/build.sh release hearth
+	@$(HEARTH) bench "$$MODEL" $(ARGS)
+
+format:
+	@tools/format.sh fix
+
+lint: $(SETUP_STAMP)
+	@tools/lint.sh $(FILES)
+
+clean:
+	@rm -rf build
