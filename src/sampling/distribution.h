@@ -1,0 +1,48 @@
+// Sums over a row of logits and the draw from it, in an order that is fixed by the token ids alone, so that
+// the bits do not depend on an instruction set or on how the row was filtered.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "contracts/token.h"
+
+namespace hearth {
+
+// The largest logit and the lowest id that has it.
+struct Peak {
+  float logit = 0;
+  TokenId token = 0;
+};
+
+// Shapes: logits [vocabulary]. -inf stands for a token that may not be chosen.
+// Errors: Error(kInternal), naming the token, when a logit is NaN or +inf; also when none is above -inf.
+Peak FindPeak(std::span<const float> logits);
+
+// Sum of exp(logit - peak) over the row: 16 strided lanes, then halves added pairwise. At least 1.
+double SumOfWeights(std::span<const float> logits, float peak);
+
+// The categorical distribution exp((logit - peak) / temperature), up to a factor.
+// Units:   temperature > 0.
+// Threads: one at a time.
+// Cost:    one pass over the row with an exponential for each token above -inf; keeps one number a block.
+class Distribution {
+ public:
+  // Borrows the logits until the last call of Draw or Probability.
+  Distribution(std::span<const float> logits, float peak, double temperature);
+
+  // The first token, in order of ids, whose cumulated probability is above uniform (in [0, 1)).
+  // A token at -inf is never drawn.
+  TokenId Draw(double uniform) const;
+
+  double Probability(TokenId token) const;
+
+ private:
+  std::span<const float> logits_;
+  double peak_;
+  double temperature_;
+  std::vector<double> ends_;  // [blocks] cumulated weight at the end of each block of tokens
+};
+
+}  // namespace hearth
