@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace hearth {
 namespace {
@@ -193,9 +194,27 @@ ResolvedExecution Expected(
   return draft.Done();
 }
 
-std::string Name(const CapabilityLift& lift) {
+// Which capability is meant to lift what: written a second time, so that a slip in the planner's table shows.
+constexpr std::array<std::pair<bool ExecutionCapabilities::*, PlanCondition>, 13> kMeant = {{
+    {&ExecutionCapabilities::seeded_rows, PlanCondition::kSeedRequiresSerial},
+    {&ExecutionCapabilities::logprob_rows, PlanCondition::kLogprobsRequireSerial},
+    {&ExecutionCapabilities::paged_batch, PlanCondition::kPagedKvRequiresSerial},
+    {&ExecutionCapabilities::paged_prompt_cache, PlanCondition::kPromptCacheRequiresUnpaged},
+    {&ExecutionCapabilities::paged_compiled_decode, PlanCondition::kCompiledDecodeRequiresUnpaged},
+    {&ExecutionCapabilities::adapter_batch, PlanCondition::kAdaptersRequireSerial},
+    {&ExecutionCapabilities::media_batch, PlanCondition::kMediaRequiresSerial},
+    {&ExecutionCapabilities::turbo_batch, PlanCondition::kTurboKvRequiresSerial},
+    {&ExecutionCapabilities::draft_batch, PlanCondition::kDraftRequiresSerial},
+    {&ExecutionCapabilities::batch_checkpoint, PlanCondition::kCheckpointRequiresSerial},
+    {&ExecutionCapabilities::batch_fill, PlanCondition::kFillRequiresSerial},
+    {&ExecutionCapabilities::batch_grammar_jump, PlanCondition::kGrammarJumpRequiresSerial},
+    {&ExecutionCapabilities::speculative_prompt_cache,
+     PlanCondition::kPromptCacheRequiresNoSpeculation},
+}};
+
+std::string Name(bool ExecutionCapabilities::* capability) {
   for (const auto& field : kCapabilityFields) {
-    if (field.field == lift.capability) {
+    if (field.field == capability) {
       return std::string(field.name);
     }
   }
@@ -203,34 +222,33 @@ std::string Name(const CapabilityLift& lift) {
 }
 
 TEST(ExecutionPlan, EachLiftAloneChangesOnlyWhatItLifts) {
-  std::array<std::uint32_t, kCapabilityLifts.size()> changed{};
+  std::array<std::uint32_t, kMeant.size()> changed{};
   for (std::uint32_t index = 0; index < kCombinations; index += kStride) {
     Inputs inputs = Combination(index);
     const ResolvedExecution base = Resolve(inputs);
-    for (std::size_t i = 0; i < kCapabilityLifts.size(); ++i) {
-      const CapabilityLift& lift = kCapabilityLifts[i];
-      inputs.capabilities.*lift.capability = true;
+    for (std::size_t i = 0; i < kMeant.size(); ++i) {
+      const auto& [capability, condition] = kMeant[i];
+      inputs.capabilities.*capability = true;
       const ResolvedExecution plan = Resolve(inputs);
-      ASSERT_TRUE(plan == Expected(inputs, base, lift.condition))
-          << Name(lift) << " at combination " << index;
+      ASSERT_TRUE(plan == Expected(inputs, base, condition))
+          << Name(capability) << " at combination " << index;
       changed[i] += plan == base ? 0U : 1U;
-      inputs.capabilities.*lift.capability = false;
+      inputs.capabilities.*capability = false;
     }
   }
-  for (std::size_t i = 0; i < kCapabilityLifts.size(); ++i) {
-    EXPECT_GT(changed[i], 0U) << Name(kCapabilityLifts[i]) << " lifts nothing";
+  for (std::size_t i = 0; i < kMeant.size(); ++i) {
+    EXPECT_GT(changed[i], 0U) << Name(kMeant[i].first) << " lifts nothing";
   }
 }
 
-TEST(ExecutionPlan, EveryLiftIsACapabilityAndEveryConditionIsLiftedOnce) {
+// The fields as data are complete: the table, and what is listed after the reference's capabilities, are the same.
+TEST(ExecutionPlan, LiftingCapabilitiesAreNamedAndListedInTheTable) {
+  ASSERT_EQ(kCapabilityLifts.size() + kReferenceCapabilityCount, kCapabilityFields.size());
   for (std::size_t i = 0; i < kCapabilityLifts.size(); ++i) {
-    EXPECT_NE(Name(kCapabilityLifts[i]), "unnamed") << i;
-    for (std::size_t j = 0; j < i; ++j) {
-      EXPECT_NE(kCapabilityLifts[i].condition, kCapabilityLifts[j].condition);
-      EXPECT_NE(kCapabilityLifts[i].capability, kCapabilityLifts[j].capability);
-    }
+    EXPECT_EQ(
+        kCapabilityLifts[i].capability, kCapabilityFields[kReferenceCapabilityCount + i].field
+    );
   }
-  EXPECT_EQ(kCapabilityLifts.size() + kReferenceCapabilityCount, kCapabilityFields.size());
 }
 
 // With everything that can be lifted lifted, and the reference's own capabilities for batches, no request of an
