@@ -5,31 +5,19 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 
 #include "contracts/aggregate_error.h"
+#include "support/fixtures.h"
 
 namespace hearth::conformance {
-namespace {
-
-const char* Replacement() {
-  const char* directory = std::getenv("HEARTH_CONFORMANCE_DIR");
-  return directory != nullptr && *directory != '\0' ? directory : nullptr;
-}
-
-}  // namespace
-
 bool IsBuiltIn() {
-  return Replacement() == nullptr;
+  return UsesBuiltInConformance();
 }
 
 std::filesystem::path SuiteDirectory() {
-  const char* replacement = Replacement();
-  return replacement != nullptr
-             ? std::filesystem::path(replacement)
-             : std::filesystem::path(HEARTH_SOURCE_DIR) / "tests" / "data" / "conformance";
+  return ConformanceDir("").parent_path();
 }
 
 std::vector<std::filesystem::path> FilesOf(const std::string& part) {

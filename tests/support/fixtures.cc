@@ -18,10 +18,9 @@ bool IsSet(const char* variable) {
 }
 
 std::filesystem::path Root(const char* variable, const char* built_in) {
-  if (IsSet(variable)) {
-    return std::getenv(variable);
-  }
-  return std::filesystem::path(HEARTH_SOURCE_DIR) / built_in;
+  // ctest runs tests in build folders: a relative path is meant from the root, where `make test` is called.
+  const char* folder = IsSet(variable) ? std::getenv(variable) : built_in;
+  return std::filesystem::path(HEARTH_SOURCE_DIR) / folder;
 }
 
 }  // namespace

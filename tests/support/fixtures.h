@@ -9,7 +9,8 @@
 namespace hearth {
 
 // The folder of one set of fixtures: $HEARTH_FIXTURES_DIR/<name>, or tests/data/<name> of this tree.
-// An empty variable counts as not set. Never fails; whether the folder exists is the reader's question.
+// An empty variable counts as not set; a relative path is taken from the root of the tree.
+// Never fails; whether the folder exists is the reader's question.
 std::filesystem::path FixtureDir(std::string_view name);
 
 // True when FixtureDir names the tree's own data, whose counts a test may assert.

@@ -55,6 +55,11 @@ TEST(Fixtures, LieInTheTreeUnlessTheEnvironmentSaysOtherwise) {
   EXPECT_TRUE(UsesBuiltInFixtures());
 }
 
+TEST(Fixtures, ARelativeFolderIsTakenFromTheRoot) {
+  const ScopedVariable set("HEARTH_CONFORMANCE_DIR", "../other");
+  EXPECT_EQ(ConformanceDir("plan"), std::filesystem::path(HEARTH_SOURCE_DIR) / "../other/plan");
+}
+
 TEST(Fixtures, FollowTheEnvironment) {
   const ScopedVariable set("HEARTH_FIXTURES_DIR", "/elsewhere");
   EXPECT_EQ(FixtureDir("dequant"), "/elsewhere/dequant");
