@@ -46,4 +46,32 @@ constexpr std::uint16_t FloatToBf16(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
+// To nearest, ties to even, subnormal results included; what passes the largest float16 becomes infinity, NaN
+// stays NaN.
+constexpr std::uint16_t FloatToHalf(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 16 & 0x8000u;
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) {
+    return static_cast<std::uint16_t>(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));
+  }
+  if (magnitude >= 0x47800000u) {  // 2^16 and more
+    return static_cast<std::uint16_t>(sign | 0x7c00u);
+  }
+  if (magnitude < 0x33000000u) {  // below half of the least subnormal, 2^-25
+    return static_cast<std::uint16_t>(sign);
+  }
+  // The result counts in units of the last place: 13 bits go for a normal one, more for a subnormal one.
+  const std::uint32_t exponent = magnitude >> 23;
+  const bool normal = exponent >= 113;
+  const std::uint32_t drop = normal ? 13u : 126u - exponent;
+  const std::uint32_t whole =
+      normal ? magnitude - (112u << 23) : (magnitude & 0x7fffffu) | 0x800000u;
+  const std::uint32_t kept = whole >> drop;
+  const std::uint32_t rest = whole & ((1u << drop) - 1u);
+  const std::uint32_t middle = 1u << (drop - 1u);
+  const bool up = rest > middle || (rest == middle && (kept & 1u) != 0);
+  return static_cast<std::uint16_t>(sign | (kept + (up ? 1u : 0u)));
+}
+
 }  // namespace hearth
