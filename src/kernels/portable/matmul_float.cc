@@ -9,43 +9,62 @@
 namespace hearth::portable {
 namespace {
 
-float LoadWeight(const std::byte* weights, FloatStorage storage, std::size_t index) {
-  switch (storage) {
-    case FloatStorage::kF32:
-      return Load<float>(weights + 4 * index);
-    case FloatStorage::kF16:
-      return HalfToFloat(Load<std::uint16_t>(weights + 2 * index));
-    case FloatStorage::kBF16:
-      return Bf16ToFloat(Load<std::uint16_t>(weights + 2 * index));
+// One block of one panel as float32: [32 inputs, 16 outputs].
+void WidenBlock(const FloatPanels& weights, std::size_t first, float* out) {
+  for (std::size_t i = 0; i < kFloatBlock * kPanelOutputs; ++i) {
+    switch (weights.storage) {
+      case FloatStorage::kF32:
+        out[i] = Load<float>(weights.data + 4 * (first + i));
+        break;
+      case FloatStorage::kF16:
+        out[i] = HalfToFloat(Load<std::uint16_t>(weights.data + 2 * (first + i)));
+        break;
+      case FloatStorage::kBF16:
+        out[i] = Bf16ToFloat(Load<std::uint16_t>(weights.data + 2 * (first + i)));
+        break;
+    }
   }
-  return 0.0f;
+}
+
+// y [16] += one block's product with x [32].
+void AddBlock(const float* weights, const float* x, float* y) {
+  float even[kPanelOutputs] = {};
+  float odd[kPanelOutputs] = {};
+  for (std::size_t k = 0; k < kFloatBlock; k += 2) {
+    for (std::size_t output = 0; output < kPanelOutputs; ++output) {
+      even[output] = std::fma(weights[k * kPanelOutputs + output], x[k], even[output]);
+      odd[output] = std::fma(weights[(k + 1) * kPanelOutputs + output], x[k + 1], odd[output]);
+    }
+  }
+  for (std::size_t output = 0; output < kPanelOutputs; ++output) {
+    y[output] += even[output] + odd[output];
+  }
 }
 
 }  // namespace
 
 void MatmulFloat(const MatmulFloatArgs& args) {
-  const std::size_t block_values = kFloatBlock * kPanelOutputs;
+  constexpr std::size_t kTileRows = 8;
+  float block_weights[kFloatBlock * kPanelOutputs];
   for (std::size_t panel = args.first_panel; panel < args.last_panel; ++panel) {
     const std::size_t outputs =
         std::min(kPanelOutputs, args.weights.outputs - panel * kPanelOutputs);
-    for (std::size_t row = 0; row < args.rows; ++row) {
-      const float* x = args.x + row * args.x_stride;
-      float y[kPanelOutputs] = {};
+    for (std::size_t first = 0; first < args.rows; first += kTileRows) {
+      const std::size_t rows = std::min(kTileRows, args.rows - first);
+      float y[kTileRows][kPanelOutputs] = {};
       for (std::size_t block = 0; block < args.weights.blocks; ++block) {
-        const std::size_t first = (panel * args.weights.blocks + block) * block_values;
-        for (std::size_t output = 0; output < outputs; ++output) {
-          float chain[2] = {};
-          for (std::size_t k = 0; k < kFloatBlock; ++k) {
-            const std::size_t index = first + k * kPanelOutputs + output;
-            const float weight = LoadWeight(args.weights.data, args.weights.storage, index);
-            chain[k % 2] = std::fma(weight, x[block * kFloatBlock + k], chain[k % 2]);
-          }
-          y[output] += chain[0] + chain[1];
+        const std::size_t index = panel * args.weights.blocks + block;
+        WidenBlock(args.weights, index * kFloatBlock * kPanelOutputs, block_weights);
+        for (std::size_t row = 0; row < rows; ++row) {
+          const float* x = args.x + (first + row) * args.x_stride + block * kFloatBlock;
+          AddBlock(block_weights, x, y[row]);
         }
       }
-      float* out = args.out + row * args.out_stride + panel * kPanelOutputs;
-      for (std::size_t output = 0; output < outputs; ++output) {
-        out[output] = args.add ? out[output] + y[output] : y[output];
+      for (std::size_t row = 0; row < rows; ++row) {
+        float* out = args.out + (first + row) * args.out_stride + panel * kPanelOutputs;
+        for (std::size_t output = 0; output < outputs; ++output) {
+          out[output] = args.add ? out[output] + y[row][output] : y[row][output];
+        }
       }
     }
   }
