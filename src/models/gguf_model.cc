@@ -1,0 +1,24 @@
+#include "models/gguf_model.h"
+
+#include "contracts/error.h"
+#include "contracts/printable.h"
+#include "formats/gguf_metadata.h"
+#include "formats/llama_config.h"
+#include "models/llama.h"
+
+namespace hearth {
+
+std::unique_ptr<LanguageModel> MakeGgufModel(
+    const GgufFile& file, const WeightSource& weights, Backend& backend
+) {
+  const std::string architecture = RequireString(file, "general.architecture");
+  if (architecture == "llama") {
+    return MakeLlama(ReadLlamaConfig(file), weights, backend);
+  }
+  throw Error(
+      ErrorCode::kUnsupported,
+      file.name() + ": architecture '" + Printable(architecture) + "', wanted llama"
+  );
+}
+
+}  // namespace hearth

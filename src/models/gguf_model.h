@@ -1,0 +1,20 @@
+// From a GGUF file to a model: which family its architecture names.
+#pragma once
+
+#include <memory>
+
+#include "formats/gguf.h"
+#include "models/language_model.h"
+#include "models/weight_source.h"
+#include "tensor/backend.h"
+
+namespace hearth {
+
+// Ownership: borrows weights and backend, which outlive the model; the file may go.
+// Errors:    kUnsupported for an architecture, or an option of one, that hearth does not know, naming it; those
+//            of the family.
+std::unique_ptr<LanguageModel> MakeGgufModel(
+    const GgufFile& file, const WeightSource& weights, Backend& backend
+);
+
+}  // namespace hearth
