@@ -1,0 +1,51 @@
+// A model with everything that running it takes: the one place where file, kernels, backend and family are
+// put together.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "cli/engine_options.h"
+#include "formats/gguf.h"
+#include "kernels/kernels.h"
+#include "models/gguf_weights.h"
+#include "models/language_model.h"
+#include "platform/file_map.h"
+#include "platform/worker_team.h"
+#include "tensor/backend.h"
+
+namespace hearth {
+
+// Ownership: owns the map, the team, the backend and the model, and ends them in that order reversed.
+// Errors of the constructor: every error of the file, the flags and the machine, in one line.
+class LoadedModel {
+ public:
+  explicit LoadedModel(const EngineOptions& options);
+
+  const GgufFile& file() const { return file_; }
+
+  LanguageModel& model() { return *model_; }
+
+  WorkerTeam& team() { return team_; }
+
+  Isa isa() const { return kernels_.isa; }
+
+  std::size_t file_bytes() const { return map_.bytes().size(); }
+
+  // Seconds that opening and packing took.
+  double load_seconds() const { return load_seconds_; }
+
+ private:
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  FileMap map_;
+  GgufFile file_;
+  GgufWeights weights_;
+  Kernels kernels_;
+  WorkerTeam team_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<LanguageModel> model_;
+  double load_seconds_ = 0;
+};
+
+}  // namespace hearth
