@@ -16,7 +16,7 @@ HEARTH := build/release/bin/hearth
 # Setup has been done when a stamp for this very script is there.
 SETUP_STAMP := build/setup-$(firstword $(shell sha256sum tools/setup.sh)).stamp
 
-.PHONY: help setup build run test test-tsan bench format lint clean
+.PHONY: help setup build run test test-tsan parity bench format lint clean
 
 help:
 	@echo 'make run PROMPT="..." [MODEL=name-or-path] [ARGS="..."]   answer a prompt (fetches the default model)'
@@ -24,6 +24,7 @@ help:
 	@echo 'make build         build $(HEARTH)'
 	@echo 'make setup         install what is missing, or say what to install'
 	@echo 'make test-tsan     unit and conformance tests under the thread sanitizer'
+	@echo 'make parity        compare the default model with the float32 reference'
 	@echo 'make bench         measure speed on this machine (MODEL, ARGS)'
 	@echo 'make format        lay out every source file'
 	@echo 'make lint          clang-tidy on every source file (FILES="src/a.cc ..." for some)'
@@ -55,6 +56,12 @@ test: $(SETUP_STAMP)
 test-tsan: $(SETUP_STAMP)
 	@tools/build.sh tsan
 	@tools/run_tests.sh tsan --label-regex '^(unit|conformance)$$'
+
+# How far the default model's logits are from the float32 reference, beside llama.cpp's distance.
+parity: $(SETUP_STAMP)
+	@tools/fetch_model.py
+	@tools/build.sh release parity_real_test
+	@build/release/bin/parity_real_test --gtest_filter='*Reference:*Peer'
 
 bench: $(SETUP_STAMP)
 	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
