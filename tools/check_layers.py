@@ -30,7 +30,8 @@ COMPILED_FOLDERS = ("src", "tests", "fuzz", "bench")
 
 
 def is_test(name):
-    return name.endswith(("_test.cc", "_test_support.h", "_test_support.cc"))
+    """x_test.cc, and what only tests include: x_test_group.h."""
+    return re.search(r"_test(_\w+)?\.(h|cc)$", name) is not None
 
 
 def longest_prefix(path, folders):

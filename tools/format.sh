@@ -16,7 +16,14 @@ bad=0
 files() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
 
 # Small batches, so that every core has work.
-files '*.h' '*.cc' | xargs -0 -r -n 16 -P "$(nproc)" "$clang_format" "${cpp[@]}" || bad=1
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+if ! files '*.h' '*.cc' | xargs -0 -r -n 16 -P "$(nproc)" "$clang_format" "${cpp[@]}" >"$said" 2>&1; then
+  bad=1
+  # The names are enough: the mending is automatic.
+  sed -nE 's/^([^ :]+):[0-9]+:[0-9]+: error: code should be clang-formatted.*/\1/p' "$said" | sort -u >&2
+  grep -vE 'clang-formatted|^ *\^|^ ' "$said" | grep -E 'rror' >&2 || true
+fi
 while IFS= read -r -d '' manifest; do
   if ! cargo fmt --version >/dev/null 2>&1; then
     echo "format: rustfmt is missing; run 'rustup component add rustfmt' or install rustfmt-web" >&2

@@ -45,9 +45,10 @@ done
 have python3 || missing+=(python3)
 python3 -c 'import pip' 2>/dev/null || missing+=(python3-pip)
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
-# Debian's rustc is too old for the crates; rustc-web is its newer build. An old Rust is not replaced unasked.
+# Debian's rustc is too old for the crates; rustc-web is its newer build, and rustfmt comes along for `make format`.
+# An old Rust is not replaced unasked.
 have rustc || missing+=(rustc-web)
-have cargo || missing+=(cargo-web)
+have cargo || missing+=(cargo-web rustfmt-web)
 
 if [ ${#missing[@]} -gt 0 ]; then
   install="apt-get install -y --no-install-recommends ${missing[*]}"

@@ -96,7 +96,7 @@ class SetupTest(unittest.TestCase):
         self.assertIn("apt-get install -y --no-install-recommends libfmt-dev", text.splitlines()[-1])
 
     def test_missing_tools_are_asked_for_by_package(self):
-        for tool, package in {"ninja": "ninja-build", "cargo": "cargo-web", "python3": "python3"}.items():
+        for tool, package in {"ninja": "ninja-build", "cargo": "rustfmt-web", "python3": "python3"}.items():
             with self.subTest(tool):
                 (self.bin / tool).rename(self.bin / "away")
                 code, text = self.run_setup("ninja-build")
