@@ -40,6 +40,7 @@ function(hearth_test NAME)
   gtest_discover_tests(
     ${NAME}
     TEST_PREFIX "${ARG_PREFIX}"
+    NO_PRETTY_VALUES
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT}
