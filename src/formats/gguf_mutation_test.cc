@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "formats/gguf.h"
-#include "formats/gguf_metadata.h"
 #include "formats/llama_config.h"
 #include "formats/tokenizer_metadata.h"
 #include "support/expect_error.h"

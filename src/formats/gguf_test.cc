@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include "support/expect_error.h"
 #include "support/gguf_writer.h"
@@ -67,7 +66,7 @@ std::vector<std::byte> Nested(int depth) {
 TEST(Gguf, DescribesTensors) {
   GgufWriter writer(2);
   writer.FloatTensor("a", {3}, std::vector<float>(3));
-  writer.Tensor("b", ElementType::kQ4_K, {512, 2, 1, 3}, Zeros(144 * 2 * 6));
+  writer.Tensor("b", ElementType::kQ4_K, {512, 2, 1, 3}, Zeros(std::size_t{144} * 2 * 6));
   writer.Tensor("c", ElementType::kBF16, {5, 7}, Zeros(70));
   const std::vector<std::byte> bytes = writer.Bytes();
   const GgufFile file(bytes, "f");

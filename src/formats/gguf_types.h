@@ -38,9 +38,9 @@ std::size_t GgufValueBytes(GgufValueType type);
 
 // A tensor type of ggml, also those that hearth cannot compute with.
 struct GgufTensorType {
-  std::uint32_t number;
   std::string_view name;
   BlockLayout layout;
+  std::uint32_t number;
   std::optional<ElementType> type;  // set when hearth can compute with it
 };
 

@@ -42,7 +42,7 @@ void BlockBf16(const std::byte* block, float* out) {
   *out = Bf16ToFloat(Word(block));
 }
 
-void BlockQ4_0(const std::byte* block, float* out) {
+void BlockQ40(const std::byte* block, float* out) {
   const float d = HalfToFloat(Word(block));
   const std::byte* q = block + 2;
   for (int i = 0; i < 16; ++i) {
@@ -51,7 +51,7 @@ void BlockQ4_0(const std::byte* block, float* out) {
   }
 }
 
-void BlockQ4_1(const std::byte* block, float* out) {
+void BlockQ41(const std::byte* block, float* out) {
   const float d = HalfToFloat(Word(block));
   const float m = HalfToFloat(Word(block + 2));
   const std::byte* q = block + 4;
@@ -61,7 +61,7 @@ void BlockQ4_1(const std::byte* block, float* out) {
   }
 }
 
-void BlockQ8_0(const std::byte* block, float* out) {
+void BlockQ80(const std::byte* block, float* out) {
   const float d = HalfToFloat(Word(block));
   for (int i = 0; i < 32; ++i) {
     out[i] = d * static_cast<float>(Signed(block[2 + i]));
@@ -74,7 +74,7 @@ struct ScaleAndMinimum {
 };
 
 // Of group 0..7 in Q4_K's 12 packed bytes.
-ScaleAndMinimum UnpackQ4_K(const std::byte* packed, int group) {
+ScaleAndMinimum UnpackQ4K(const std::byte* packed, int group) {
   if (group < 4) {
     return {Unsigned(packed[group]) & 63, Unsigned(packed[group + 4]) & 63};
   }
@@ -85,13 +85,13 @@ ScaleAndMinimum UnpackQ4_K(const std::byte* packed, int group) {
   };
 }
 
-void BlockQ4_K(const std::byte* block, float* out) {
+void BlockQ4K(const std::byte* block, float* out) {
   const float d = HalfToFloat(Word(block));
   const float m = HalfToFloat(Word(block + 2));
   const std::byte* packed = block + 4;
   const std::byte* q = block + 16;
   for (int group = 0; group < 8; ++group) {
-    const auto [scale, minimum] = UnpackQ4_K(packed, group);
+    const auto [scale, minimum] = UnpackQ4K(packed, group);
     const float group_scale = d * static_cast<float>(scale);
     const float group_minimum = m * static_cast<float>(minimum);
     for (int i = 0; i < 32; ++i) {
@@ -102,7 +102,7 @@ void BlockQ4_K(const std::byte* block, float* out) {
   }
 }
 
-void BlockQ6_K(const std::byte* block, float* out) {
+void BlockQ6K(const std::byte* block, float* out) {
   const std::byte* low = block;
   const std::byte* high = block + 128;
   const std::byte* scales = block + 192;
@@ -130,15 +130,15 @@ BlockFunction FunctionOf(ElementType type) {
     case ElementType::kBF16:
       return BlockBf16;
     case ElementType::kQ4_0:
-      return BlockQ4_0;
+      return BlockQ40;
     case ElementType::kQ4_1:
-      return BlockQ4_1;
+      return BlockQ41;
     case ElementType::kQ8_0:
-      return BlockQ8_0;
+      return BlockQ80;
     case ElementType::kQ4_K:
-      return BlockQ4_K;
+      return BlockQ4K;
     case ElementType::kQ6_K:
-      return BlockQ6_K;
+      return BlockQ6K;
   }
   return nullptr;
 }

@@ -22,7 +22,7 @@ namespace hearth {
 namespace {
 
 class FileMapTest : public ::testing::Test {
- protected:
+ public:
   FileMapTest() {
     folder_ = std::filesystem::path(::testing::TempDir()) /
               ("file_map_" + std::to_string(getpid()) +
@@ -32,6 +32,7 @@ class FileMapTest : public ::testing::Test {
 
   ~FileMapTest() override { std::filesystem::remove_all(folder_); }
 
+ protected:
   std::filesystem::path Write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return folder_ / name;

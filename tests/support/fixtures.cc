@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <string>
 
 #include "contracts/error.h"
 

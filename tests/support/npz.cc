@@ -301,7 +301,7 @@ const NpyArray& Npz::at(std::string_view name) const {
   }
   std::string names;
   for (const auto& entry : arrays_) {
-    names += (names.empty() ? "" : ", ") + entry.first;
+    names.append(names.empty() ? "" : ", ").append(entry.first);
   }
   throw Error(
       ErrorCode::kNotFound, path_ + ": no array '" + std::string(name) + "'; it has " + names
