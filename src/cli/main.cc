@@ -8,6 +8,7 @@
 #include "cli/bench_command.h"
 #include "cli/info_command.h"
 #include "cli/model_directory.h"
+#include "cli/plan_command.h"
 #include "contracts/error.h"
 #include "platform/cpu_features.h"
 
@@ -59,6 +60,14 @@ int Main(int argc, char** argv) {
   info_command->add_option("MODEL", info_model, "A model file, or the name of an installed model");
   info_command->add_flag("--json", info_json, "Print one JSON object");
   info_command->callback([&] { code = RunInfo(info_model, info_json); });
+
+  std::string plan_file;
+  bool plan_json = false;
+  CLI::App* plan_command =
+      app.add_subcommand("plan", "Show what a request would use, and why not more");
+  plan_command->add_option("FILE", plan_file, "JSON: request, capabilities, features")->required();
+  plan_command->add_flag("--json", plan_json, "Print one JSON object");
+  plan_command->callback([&] { code = RunPlanCommand(plan_file, plan_json); });
 
   try {
     app.parse(argc, argv);
