@@ -17,7 +17,7 @@ struct Inputs {
   ExecutionFeatures features;
 };
 
-constexpr std::uint32_t kCombinations = std::uint32_t{1} << 21;
+constexpr std::uint32_t kCombinations = std::uint32_t{1} << 21U;
 
 // All of them, except under the thread sanitizer, which has nothing to find here and takes a minute for it.
 #ifdef __SANITIZE_THREAD__

@@ -20,9 +20,9 @@ std::string Quoted(std::string_view text) {
   return "'" + Printable(text) + "'";
 }
 
-template <class S, std::size_t kCount>
+template <class S, std::size_t Count>
 void ReadFlag(
-    const std::array<NamedField<S>, kCount>& fields,
+    const std::array<NamedField<S>, Count>& fields,
     const std::string& name,
     const Json& value,
     const std::string& where,
@@ -31,7 +31,7 @@ void ReadFlag(
   for (const auto& field : fields) {
     if (field.name == name) {
       if (!value.is_boolean()) {
-        Refuse(where + "." + name, value.type_name(), "true or false");
+        Refuse(std::string(where).append(".").append(name), value.type_name(), "true or false");
       }
       out.*field.field = value.template get<bool>();
       return;
@@ -39,7 +39,8 @@ void ReadFlag(
   }
   std::string names;
   for (const auto& field : fields) {
-    names += (names.empty() ? "" : ", ") + std::string(field.name);
+    names += names.empty() ? "" : ", ";
+    names += field.name;
   }
   Refuse(where, Quoted(name), "one of " + names);
 }
@@ -57,11 +58,10 @@ ExecutionMethod ReadMethod(const Json& value, const std::string& where) {
   );
 }
 
-const Json& RequireObject(const Json& value, const std::string& where) {
+void RequireObject(const Json& value, const std::string& where) {
   if (!value.is_object()) {
     Refuse(where, value.type_name(), "object");
   }
-  return value;
 }
 
 Json PlanJson(const ResolvedExecution& plan) {
@@ -91,15 +91,17 @@ PlanInputs ReadPlanInputs(std::string_view json, std::string_view where) {
   if (document.is_discarded()) {
     Refuse(place, "text that is not JSON", "one JSON object");
   }
+  RequireObject(document, place);
   PlanInputs inputs;
-  for (const auto& [part, fields] : RequireObject(document, place).items()) {
+  for (const auto& [part, fields] : document.items()) {
     const std::string inside = place + ": " + Printable(part);
     const bool is_request = part == "request";
     const bool is_capabilities = part == "capabilities";
     if (!is_request && !is_capabilities && part != "features") {
       Refuse(place, Quoted(part), "request, capabilities or features");
     }
-    for (const auto& [name, value] : RequireObject(fields, inside).items()) {
+    RequireObject(fields, inside);
+    for (const auto& [name, value] : fields.items()) {
       if (is_request) {
         ReadFlag(kRequirementFields, name, value, inside, inputs.request);
       } else if (!is_capabilities) {

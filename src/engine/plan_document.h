@@ -17,7 +17,7 @@ struct PlanInputs {
 };
 
 // A document is a few hundred bytes; more than this is not one.
-inline constexpr std::size_t kMaxPlanDocumentBytes = 64 * 1024;
+inline constexpr std::size_t kMaxPlanDocumentBytes = std::size_t{64} * 1024;
 
 // Reads {"request": {...}, "capabilities": {...}, "features": {...}}. Each part may be absent and holds the fields of
 // contracts/execution.h by name, true or false; absent is false. "capabilities" may also hold "method": "autoregressive"

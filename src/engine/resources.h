@@ -35,7 +35,8 @@ class Owned {
   Owned(T value, std::function<void(T)> release)
       : held_(std::in_place, std::move(value)), release_(std::move(release)) {}
 
-  Owned(Owned&& other) : held_(std::move(other.held_)), release_(std::move(other.release_)) {
+  Owned(Owned&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : held_(std::move(other.held_)), release_(std::move(other.release_)) {
     other.held_.reset();
   }
 
@@ -46,7 +47,7 @@ class Owned {
   ~Owned() {
     try {
       Close();
-    } catch (...) {
+    } catch (...) {  // NOLINT(bugprone-empty-catch): a destructor has nobody to tell
     }
   }
 

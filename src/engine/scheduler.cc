@@ -22,7 +22,7 @@ struct Leases {
   ~Leases() {
     try {
       ReleaseAll();
-    } catch (...) {
+    } catch (...) {  // NOLINT(bugprone-empty-catch): see above
     }
   }
 

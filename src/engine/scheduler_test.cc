@@ -20,7 +20,9 @@ namespace {
 // (real clock, destroyed frames).
 
 using boost::asio::awaitable;
-using namespace scheduler_test;
+using scheduler_test::Row;
+using scheduler_test::TokenGroup;
+using scheduler_test::Trace;
 
 // Drives the group until nothing is left to do. The error that the driver ended with, null for none.
 std::exception_ptr Drive(TokenGroup& group, SchedulerOptions options = {}) {

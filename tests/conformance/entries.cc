@@ -88,9 +88,10 @@ Json ErrorJson(const std::exception_ptr& error) {
     for (const std::exception_ptr& member : aggregate.errors()) {
       members.push_back(ErrorJson(member));
     }
+    return json;
   } catch (...) {
+    return json;
   }
-  return json;
 }
 
 std::string FirstDifference(

@@ -19,8 +19,8 @@ struct Inputs {
   ExecutionFeatures features;
 };
 
-template <class S, std::size_t kCount>
-bool S::* FieldNamed(const std::array<NamedField<S>, kCount>& fields, const std::string& name) {
+template <class S, std::size_t Count>
+bool S::* FieldNamed(const std::array<NamedField<S>, Count>& fields, const std::string& name) {
   for (const auto& field : fields) {
     if (field.name == name) {
       return field.field;
