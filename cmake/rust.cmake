@@ -1,4 +1,5 @@
-# hearth_rust(NAME DIRECTORY dir): a Rust crate built as a static library by cargo, imported as target NAME.
+# hearth_rust(NAME DIRECTORY dir LIBRARY lib SOURCES ...): a Rust crate built as a static library by cargo, imported as
+# target NAME; its own tests are the ctest entry rust.lib.
 function(hearth_rust NAME)
   cmake_parse_arguments(ARG "" "DIRECTORY;LIBRARY" "SOURCES" ${ARGN})
   # Shared between build trees (and checkouts, when the environment says so): the crates take minutes to compile.
@@ -24,4 +25,12 @@ function(hearth_rust NAME)
   set_target_properties(${NAME} PROPERTIES IMPORTED_LOCATION ${archive})
   target_link_libraries(${NAME} INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
   add_dependencies(${NAME} ${NAME}_build)
+  if(BUILD_TESTING)
+    add_test(
+      NAME rust.${ARG_LIBRARY}
+      COMMAND cargo test --locked --release --quiet --lib --manifest-path ${ARG_DIRECTORY}/Cargo.toml
+              --target-dir ${cargo_target}
+    )
+    set_tests_properties(rust.${ARG_LIBRARY} PROPERTIES LABELS unit TIMEOUT 1200)
+  endif()
 endfunction()

@@ -31,8 +31,8 @@ struct TokenizerDescription {
   std::vector<std::string> merges;  // "left right", best first
   std::optional<TokenId> bos, eos, eot, unknown, padding;
   std::vector<TokenId> end_of_generation;  // further ids that end an answer
-  bool add_bos = false;                    // a prompt starts with bos when special tokens are added
-  bool add_eos = false;
+  // Whether a prompt starts with bos and ends with eos when special tokens are added; empty: the file does not say.
+  std::optional<bool> add_bos, add_eos;
   std::string chat_template;  // Jinja source; empty when the file has none
 };
 

@@ -143,8 +143,8 @@ TokenizerDescription ReadTokenizer(const GgufFile& file) {
   description.unknown = FindId(file, "unknown", tokens);
   description.padding = FindId(file, "padding", tokens);
   description.end_of_generation = FindEnds(file, description);
-  description.add_bos = FindBool(file, "tokenizer.ggml.add_bos_token").value_or(false);
-  description.add_eos = FindBool(file, "tokenizer.ggml.add_eos_token").value_or(false);
+  description.add_bos = FindBool(file, "tokenizer.ggml.add_bos_token");
+  description.add_eos = FindBool(file, "tokenizer.ggml.add_eos_token");
   description.chat_template = FindString(file, "tokenizer.chat_template").value_or("");
   return description;
 }

@@ -60,8 +60,8 @@ TEST(TokenizerMetadata, ReadsEverything) {
   EXPECT_EQ(read.padding, 2u);
   // The stated id, then the marker among the control tokens; eos stands in its own field.
   EXPECT_EQ(read.end_of_generation, (std::vector<TokenId>{3, 0}));
-  EXPECT_TRUE(read.add_bos);
-  EXPECT_TRUE(read.add_eos);
+  EXPECT_EQ(read.add_bos, true);
+  EXPECT_EQ(read.add_eos, true);
   EXPECT_EQ(read.chat_template, "{{ messages }}");
 }
 
@@ -71,7 +71,7 @@ TEST(TokenizerMetadata, MostIsOptional) {
   EXPECT_TRUE(read.pre.empty() && read.kinds.empty() && read.scores.empty() && read.merges.empty());
   EXPECT_FALSE(read.bos || read.eos || read.eot || read.unknown || read.padding);
   EXPECT_TRUE(read.end_of_generation.empty());  // nothing says that the marker is a control token
-  EXPECT_FALSE(read.add_bos || read.add_eos);
+  EXPECT_FALSE(read.add_bos.has_value() || read.add_eos.has_value());
   EXPECT_TRUE(read.chat_template.empty());
 }
 
