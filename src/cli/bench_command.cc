@@ -1,7 +1,6 @@
 #include "cli/bench_command.h"
 
 #include <fmt/core.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +9,7 @@
 
 #include "cli/loaded_model.h"
 #include "contracts/error.h"
+#include "platform/peak_memory.h"
 #include "platform/read_probe.h"
 #include "sampling/sampler.h"
 
@@ -49,7 +49,9 @@ nlohmann::json ToJson(const Spread& spread) {
   return {{"median", spread.median}, {"min", spread.least}, {"max", spread.most}};
 }
 
-std::vector<std::vector<TokenId>> Prompts(const BenchOptions& options, std::size_t rows, std::size_t vocabulary) {
+std::vector<std::vector<TokenId>> Prompts(
+    const BenchOptions& options, std::size_t rows, std::size_t vocabulary
+) {
   std::vector<std::vector<TokenId>> prompts(rows);
   std::uint64_t state = 1;
   for (std::vector<TokenId>& prompt : prompts) {
@@ -76,7 +78,8 @@ Speed RunOnce(LanguageModel& model, PagePool& pool, const BenchOptions& options,
     histories[row].push_back(samplers[row].Sample(scores, histories[row], step).token);
   };
   const auto feed = [&](std::size_t row, std::size_t count) {
-    const std::span<const TokenId> fed = std::span(histories[row]).subspan(sequences[row].length(), count);
+    const std::span<const TokenId> fed =
+        std::span(histories[row]).subspan(sequences[row].length(), count);
     return ForwardRow{&sequences[row], fed, LogitSelection::kLast};
   };
 
@@ -119,11 +122,13 @@ void Check(const BenchOptions& options, const ModelFacts& facts) {
     refuse("--prompt, --gen, --rows and --repeat want numbers from 1");
   }
   if (options.prompt + options.gen > facts.context_length) {
-    refuse(fmt::format(
-        "--prompt and --gen make {} tokens, the model's context has {}",
-        options.prompt + options.gen,
-        facts.context_length
-    ));
+    refuse(
+        fmt::format(
+            "--prompt and --gen make {} tokens, the model's context has {}",
+            options.prompt + options.gen,
+            facts.context_length
+        )
+    );
   }
   if (std::ranges::find(options.rows, 0u) != options.rows.end() ||
       *std::ranges::max_element(options.rows) > 1024) {
@@ -182,16 +187,15 @@ int RunBench(const BenchOptions& options) {
         {"share_of_plain_read", steps * static_cast<double>(facts.weight_bytes) / probe.median},
     });
   }
-  struct rusage usage {};
-  getrusage(RUSAGE_SELF, &usage);
-  result["peak_memory_bytes"] = static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+  result["peak_memory_bytes"] = PeakMemoryBytes();
 
   if (options.json) {
     fmt::print("{}\n", result.dump(2));
     return 0;
   }
   fmt::print(
-      "{}\n{}, {}, {} threads, numerics {}\nload {:.2f} s, plain read {:.1f} GB/s ({:.1f} to {:.1f})\n\n",
+      "{}\n{}, {}, {} threads, numerics {}\nload {:.2f} s, plain read {:.1f} GB/s ({:.1f} to "
+      "{:.1f})\n\n",
       loaded.file().name(),
       result["cpu"].get<std::string>(),
       IsaName(loaded.isa()),
@@ -202,7 +206,13 @@ int RunBench(const BenchOptions& options) {
       probe.least / 1e9,
       probe.most / 1e9
   );
-  fmt::print("{:>5}  {:>26}  {:>26}  {:>12}\n", "rows", "prefill tok/s (min-max)", "decode tok/s (min-max)", "plain read");
+  fmt::print(
+      "{:>5}  {:>26}  {:>26}  {:>12}\n",
+      "rows",
+      "prefill tok/s (min-max)",
+      "decode tok/s (min-max)",
+      "plain read"
+  );
   for (const nlohmann::json& run : result["runs"]) {
     const auto cell = [&](const char* key) {
       const nlohmann::json& spread = run[key];

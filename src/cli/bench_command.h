@@ -10,10 +10,10 @@ namespace hearth {
 
 struct BenchOptions {
   EngineOptions engine;
-  std::size_t prompt = 512;                // tokens of each row's prompt
-  std::size_t gen = 64;                    // tokens that each row decodes
-  std::vector<std::size_t> rows{1, 8, 32}; // sequences that run together
-  int repeat = 3;                          // measured runs of each row count
+  std::size_t prompt = 512;                 // tokens of each row's prompt
+  std::size_t gen = 64;                     // tokens that each row decodes
+  std::vector<std::size_t> rows{1, 8, 32};  // sequences that run together
+  int repeat = 3;                           // measured runs of each row count
   bool json = false;
 };
 

@@ -1,10 +1,13 @@
 #include "cli/loaded_model.h"
 
 #include <cstdlib>
+#include <map>
+#include <span>
 
 #include "cli/model_directory.h"
 #include "contracts/error.h"
 #include "contracts/printable.h"
+#include "formats/tokenizer_metadata.h"
 #include "models/gguf_model.h"
 #include "tensor/cpu_backend.h"
 
@@ -39,6 +42,50 @@ LoadedModel::LoadedModel(const EngineOptions& options)
   backend_ = MakeCpuBackend(kernels_, NumericsOf(options), team_);
   model_ = MakeGgufModel(file_, weights_, *backend_);
   load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+const Tokenizer& LoadedModel::tokenizer() const {
+  if (!tokenizer_) {
+    tokenizer_ = std::make_unique<Tokenizer>(ReadTokenizer(file_));
+  }
+  return *tokenizer_;
+}
+
+const ChatTemplate& LoadedModel::chat_template() const {
+  if (!chat_template_) {
+    const TokenizerDescription description = ReadTokenizer(file_);
+    if (description.chat_template.empty()) {
+      throw Error(
+          ErrorCode::kNotFound,
+          file_.name() + ": the model has no chat template; --raw continues a prompt without one"
+      );
+    }
+    std::map<std::string, std::string> special;
+    const auto add = [&](const char* name, const std::optional<TokenId>& id) {
+      if (id) {
+        special[name] = description.tokens[*id];
+      }
+    };
+    add("bos_token", description.bos);
+    add("eos_token", description.eos);
+    add("unk_token", description.unknown);
+    add("pad_token", description.padding);
+    chat_template_ = std::make_unique<ChatTemplate>(description.chat_template, special);
+  }
+  return *chat_template_;
+}
+
+std::vector<TokenId> LoadedModel::stop_tokens() const {
+  const std::span<const TokenId> ids = tokenizer().end_of_generation();
+  return {ids.begin(), ids.end()};
+}
+
+SamplerVocabulary LoadedModel::sampler_vocabulary() const {
+  SamplerVocabulary vocabulary{.size = tokenizer().vocabulary_size(), .xtc_exempt = stop_tokens()};
+  for (const TokenId id : tokenizer().Encode("\n", {})) {
+    vocabulary.xtc_exempt.push_back(id);
+  }
+  return vocabulary;
 }
 
 }  // namespace hearth

@@ -13,7 +13,10 @@
 #include "models/language_model.h"
 #include "platform/file_map.h"
 #include "platform/worker_team.h"
+#include "sampling/sampler.h"
 #include "tensor/backend.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
 
 namespace hearth {
 
@@ -28,6 +31,17 @@ class LoadedModel {
   LanguageModel& model() { return *model_; }
 
   WorkerTeam& team() { return team_; }
+
+  // Errors: kUnsupported or kCorruptData when the file's tokenizer cannot be used; a model without one still runs on ids.
+  const Tokenizer& tokenizer() const;
+
+  // Errors: kNotFound when the file has no chat template; those of a template that does not parse.
+  const ChatTemplate& chat_template() const;
+
+  // Ids that end an answer.
+  std::vector<TokenId> stop_tokens() const;
+
+  SamplerVocabulary sampler_vocabulary() const;
 
   Isa isa() const { return kernels_.isa; }
 
@@ -45,6 +59,8 @@ class LoadedModel {
   WorkerTeam team_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<LanguageModel> model_;
+  mutable std::unique_ptr<Tokenizer> tokenizer_;  // made when first asked for
+  mutable std::unique_ptr<ChatTemplate> chat_template_;
   double load_seconds_ = 0;
 };
 

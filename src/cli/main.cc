@@ -3,13 +3,17 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 
 #include "cli/bench_command.h"
 #include "cli/info_command.h"
 #include "cli/model_directory.h"
 #include "cli/plan_command.h"
+#include "cli/run_command.h"
+#include "cli/tokenize_command.h"
 #include "contracts/error.h"
+#include "contracts/printable.h"
 #include "platform/cpu_features.h"
 
 namespace hearth {
@@ -23,8 +27,13 @@ void AddEngineOptions(CLI::App& command, EngineOptions& options) {
       ->default_str(kDefaultModel);
   command.add_option("--threads", options.threads, "Worker threads (default: every usable core)")
       ->check(CLI::Range(1, 256));
-  command.add_option("--isa", options.isa, "Instruction set: portable, avx512 (default: the best here)");
-  command.add_option("--numerics", options.numerics, "default, or f32: everything in float32, slow and exact")
+  command.add_option(
+      "--isa", options.isa, "Instruction set: portable, avx512 (default: the best here)"
+  );
+  command
+      .add_option(
+          "--numerics", options.numerics, "default, or f32: everything in float32, slow and exact"
+      )
       ->capture_default_str();
 }
 
@@ -36,23 +45,158 @@ std::string Version() {
   return fmt::format("hearth {} ({}; {})", HEARTH_VERSION, isas, CpuModelName());
 }
 
+void AddSampling(CLI::App& command, SamplingParameters& sampling) {
+  command
+      .add_option(
+          "--temperature", sampling.temperature, "0 takes the most probable token; higher is freer"
+      )
+      ->capture_default_str();
+  command.add_option("--top-k", sampling.top_k, "Draw from the k most probable tokens (0: all)")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--top-p", sampling.top_p, "Draw from the most probable tokens that make up this share"
+      )
+      ->capture_default_str();
+  command
+      .add_option(
+          "--min-p", sampling.min_p, "Drop tokens below this share of the most probable one"
+      )
+      ->capture_default_str();
+  command
+      .add_option(
+          "--repetition-penalty",
+          sampling.repetition_penalty,
+          "Weaken tokens of the recent context (1: off)"
+      )
+      ->capture_default_str();
+  command
+      .add_option(
+          "--presence-penalty",
+          sampling.presence_penalty,
+          "Subtracted from tokens of the recent context"
+      )
+      ->capture_default_str();
+  command
+      .add_option(
+          "--frequency-penalty",
+          sampling.frequency_penalty,
+          "Subtracted for each time a token stands there"
+      )
+      ->capture_default_str();
+  command
+      .add_option(
+          "--penalty-context",
+          [&sampling](const CLI::results_t& values) {
+            std::uint32_t context = 0;
+            if (!CLI::detail::lexical_cast(values.front(), context)) {
+              return false;
+            }
+            sampling.repetition_context = sampling.presence_context = sampling.frequency_context =
+                context;
+            return true;
+          },
+          "How many recent tokens the penalties look at (0: all)"
+      )
+      ->default_str("20")
+      ->type_name("UINT");
+  command
+      .add_option(
+          "--logit-bias",
+          [&sampling](const CLI::results_t& values) {
+            for (const std::string& value : values) {
+              const std::size_t colon = value.find(':');
+              LogitBias bias;
+              if (colon == std::string::npos ||
+                  !CLI::detail::lexical_cast(value.substr(0, colon), bias.token) ||
+                  !CLI::detail::lexical_cast(value.substr(colon + 1), bias.bias)) {
+                return false;
+              }
+              sampling.logit_bias.push_back(bias);
+            }
+            return true;
+          },
+          "Added to a token's logit, as ID:BIAS; may be given several times"
+      )
+      ->type_name("ID:BIAS");
+  command.add_option(
+      "--seed", sampling.seed, "The same seed gives the same answer (default: a fresh one)"
+  );
+}
+
+void AddRun(CLI::App& app, RunOptions& run, int& code) {
+  CLI::App* command = app.add_subcommand(
+      "run", "Answer a prompt; without one, chat on a terminal or answer what is piped in"
+  );
+  AddEngineOptions(*command, run.engine);
+  command->add_option("PROMPT", run.prompt, "What to answer");
+  command->add_option("--system", run.system, "System message before the conversation");
+  command->add_option("--max-tokens", run.max_tokens, "Longest answer, in tokens")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
+      ->capture_default_str();
+  AddSampling(*command, run.sampling);
+  command->add_flag("--raw", run.raw, "Continue the prompt as it is, without the chat template");
+  command
+      ->add_option(
+          "--prefill-chunk", run.prefill_chunk, "Prompt tokens of one step; changes speed only"
+      )
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
+      ->capture_default_str();
+  command->add_flag("--json", run.json, "Print one JSON object: text, ids, logprobs, timings");
+  command
+      ->add_option(
+          "--logprobs",
+          run.sampling.top_logprobs,
+          "With --json: the most probable tokens at each step"
+      )
+      ->check(CLI::Range(0, 20));
+  command->add_flag("--stats", run.stats, "Print timings to standard error");
+  command->callback([&run, &code] { code = RunRun(run); });
+}
+
+void AddTokenize(CLI::App& app, TokenizeOptions& tokenize, int& code) {
+  CLI::App* command = app.add_subcommand("tokenize", "Show the tokens of a text");
+  command->add_option("MODEL", tokenize.model, "A model file, or the name of an installed model");
+  command->add_option("TEXT", tokenize.text, "The text (default: standard input)");
+  command->add_flag("--special", tokenize.special, "Read special tokens in the text as such");
+  command->add_flag(
+      "--add-special",
+      tokenize.add_special,
+      "Add the tokens that the model starts and ends texts with"
+  );
+  command->add_flag("--json", tokenize.json, "Print one JSON object");
+  command->callback([&tokenize, &code] { code = RunTokenize(tokenize); });
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("hearth runs language models on this machine.", "hearth");
   app.set_version_flag("--version", Version());
   app.require_subcommand(1);
   int code = 0;
 
+  RunOptions run;
+  AddRun(app, run, code);
+
   BenchOptions bench;
-  CLI::App* bench_command = app.add_subcommand("bench", "Measure tokens per second beside the memory's read speed");
+  CLI::App* bench_command =
+      app.add_subcommand("bench", "Measure tokens per second beside the memory's read speed");
   AddEngineOptions(*bench_command, bench.engine);
-  bench_command->add_option("--prompt", bench.prompt, "Prompt tokens of each row")->capture_default_str();
-  bench_command->add_option("--gen", bench.gen, "Tokens that each row decodes")->capture_default_str();
-  bench_command->add_option("--rows", bench.rows, "Sequences that run together: one number or several, by commas")
+  bench_command->add_option("--prompt", bench.prompt, "Prompt tokens of each row")
+      ->capture_default_str();
+  bench_command->add_option("--gen", bench.gen, "Tokens that each row decodes")
+      ->capture_default_str();
+  bench_command
+      ->add_option(
+          "--rows", bench.rows, "Sequences that run together: one number or several, by commas"
+      )
       ->delimiter(',')
       ->capture_default_str();
   bench_command->add_option("--repeat", bench.repeat, "Measured runs")->capture_default_str();
   bench_command->add_flag("--json", bench.json, "Print one JSON object");
   bench_command->callback([&] { code = RunBench(bench); });
+
+  TokenizeOptions tokenize;
+  AddTokenize(app, tokenize, code);
 
   std::string info_model;
   bool info_json = false;
@@ -69,12 +213,18 @@ int Main(int argc, char** argv) {
   plan_command->add_flag("--json", plan_json, "Print one JSON object");
   plan_command->callback([&] { code = RunPlanCommand(plan_file, plan_json); });
 
+  // CLI11 would only say that a command is missing.
+  const auto named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(app.get_subcommands({}), named)) {
+    fmt::print(stderr, "hearth: unknown command '{}' (see `hearth --help`)\n", Printable(argv[1]));
+    return kWrongUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "hearth: {} (see `hearth --help`)\n", error.what());
+    fmt::print(stderr, "hearth: {} (see `hearth --help`)\n", Printable(error.what()));
     return kWrongUsage;
   }
   return code;
@@ -88,7 +238,8 @@ int main(int argc, char** argv) {
     return hearth::Main(argc, argv);
   } catch (const hearth::Error& error) {
     fmt::print(stderr, "hearth: {}\n", error.what());
-    return error.code() == hearth::ErrorCode::kInvalidArgument ? hearth::kWrongUsage : hearth::kFailed;
+    return error.code() == hearth::ErrorCode::kInvalidArgument ? hearth::kWrongUsage
+                                                               : hearth::kFailed;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "hearth: out of memory\n");
   } catch (const std::exception& error) {

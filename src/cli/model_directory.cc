@@ -37,7 +37,8 @@ std::filesystem::path FindModel(const std::string& model) {
   }
   const bool named = model.find('/') == std::string::npos;
   const std::filesystem::path folder = HearthHome() / "models";
-  const std::filesystem::path file = folder / ((model == kDefaultModel ? kDefaultFile : model) + std::string(".gguf"));
+  const std::filesystem::path file =
+      folder / ((model == kDefaultModel ? kDefaultFile : model) + std::string(".gguf"));
   if (named && std::filesystem::exists(file, ignored)) {
     return file;
   }

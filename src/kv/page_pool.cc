@@ -8,7 +8,8 @@
 namespace hearth {
 
 PagePool::PagePool(const KvLayout& layout, std::size_t capacity)
-    : layout_(layout), capacity_(capacity) {}
+    : layout_(layout), capacity_(capacity) {
+}
 
 PageId PagePool::Acquire() {
   if (free_.empty()) {

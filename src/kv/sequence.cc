@@ -24,7 +24,8 @@ KvSequence::~KvSequence() {
 KvSequence::KvSequence(KvSequence&& other) noexcept
     : pool_(other.pool_),
       length_(std::exchange(other.length_, 0)),
-      table_(std::exchange(other.table_, {})) {}
+      table_(std::exchange(other.table_, {})) {
+}
 
 KvSequence KvSequence::Fork(std::size_t tokens) const {
   if (tokens > length_) {
@@ -35,7 +36,9 @@ KvSequence KvSequence::Fork(std::size_t tokens) const {
     );
   }
   KvSequence fork(*pool_);
-  fork.table_.assign(table_.begin(), table_.begin() + static_cast<std::ptrdiff_t>(PagesFor(tokens)));
+  fork.table_.assign(
+      table_.begin(), table_.begin() + static_cast<std::ptrdiff_t>(PagesFor(tokens))
+  );
   fork.length_ = tokens;
   for (const PageId page : fork.table_) {
     pool_->AddHolder(page);

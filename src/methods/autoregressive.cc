@@ -27,8 +27,8 @@ void CheckPrompt(const LanguageModel& model, const KvSequence& sequence, std::si
   if (prompt >= context) {
     throw Error(
         ErrorCode::kResourceExhausted,
-        "prompt: " + std::to_string(prompt) + " tokens leave no room for an answer in a context of " +
-            std::to_string(context)
+        "prompt: " + std::to_string(prompt) +
+            " tokens leave no room for an answer in a context of " + std::to_string(context)
     );
   }
 }

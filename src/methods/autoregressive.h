@@ -20,8 +20,8 @@ enum class FinishReason {
 };
 
 struct AutoregressiveOptions {
-  std::size_t max_tokens = 512;        // at least 1; bounded by what is left of the context
-  std::size_t prefill_chunk = 512;     // prompt tokens of one forward; changes speed, never the answer
+  std::size_t max_tokens = 512;     // at least 1; bounded by what is left of the context
+  std::size_t prefill_chunk = 512;  // prompt tokens of one forward; changes speed, never the answer
   std::vector<TokenId> stop_tokens{};  // end the answer and are not delivered
 };
 

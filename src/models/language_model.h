@@ -32,7 +32,7 @@ struct ModelFacts {
   std::size_t vocabulary;      // logits of a position
   std::size_t context_length;  // tokens of a sequence at most, prompt and answer together
   std::size_t parameters;
-  std::size_t weight_bytes;    // of the packed weights in memory
+  std::size_t weight_bytes;  // of the packed weights in memory
   Numerics numerics;
   KvLayout kv;
 };

@@ -47,9 +47,7 @@ class Loader {
   }
 
   std::unique_ptr<LinearWeights> Linear(
-      const std::string& name,
-      std::size_t outputs,
-      std::size_t inputs
+      const std::string& name, std::size_t outputs, std::size_t inputs
   ) {
     const WeightView view = View(name, outputs, inputs);
     std::unique_ptr<LinearWeights> weights = backend_.Pack(view);
@@ -265,11 +263,7 @@ void Llama::RunLayer(const Layer& layer, std::span<const AttentionRow> places) {
   const RowsView residual = View(s.hidden, tokens_, hidden);
   const RowsView normed = View(s.normed, tokens_, hidden);
   backend_.RmsNorm(
-      residual,
-      layer.attention_norm.data(),
-      config_.rms_epsilon,
-      s.normed.data(),
-      normed.stride
+      residual, layer.attention_norm.data(), config_.rms_epsilon, s.normed.data(), normed.stride
   );
   const LinearJob qkv[] = {
       {layer.q.get(), s.q.data(), attention},
@@ -296,11 +290,7 @@ void Llama::RunLayer(const Layer& layer, std::span<const AttentionRow> places) {
   const LinearJob out[] = {{layer.o.get(), s.hidden.data(), residual.stride, true}};
   backend_.Linear(View(s.attended, tokens_, attention), out);
   backend_.RmsNorm(
-      residual,
-      layer.feed_forward_norm.data(),
-      config_.rms_epsilon,
-      s.normed.data(),
-      normed.stride
+      residual, layer.feed_forward_norm.data(), config_.rms_epsilon, s.normed.data(), normed.stride
   );
   const std::size_t width = Padded(config_.feed_forward);
   const LinearJob gated[] = {
@@ -333,11 +323,7 @@ void Llama::Project(std::span<const ForwardRow> rows, float* logits) {
   }
   const RowsView hidden = View(scratch_.hidden, selected, config_.hidden_size);
   backend_.RmsNorm(
-      hidden,
-      output_norm_.data(),
-      config_.rms_epsilon,
-      scratch_.normed.data(),
-      hidden.stride
+      hidden, output_norm_.data(), config_.rms_epsilon, scratch_.normed.data(), hidden.stride
   );
   const LinearJob job[] = {{output_.get(), logits, config_.vocabulary}};
   backend_.Linear(View(scratch_.normed, selected, config_.hidden_size), job);
@@ -385,9 +371,7 @@ void Llama::Forward(std::span<const ForwardRow> rows, float* logits) {
 }  // namespace
 
 std::unique_ptr<LanguageModel> MakeLlama(
-    const LlamaConfig& config,
-    const WeightSource& source,
-    Backend& backend
+    const LlamaConfig& config, const WeightSource& source, Backend& backend
 ) {
   return std::make_unique<Llama>(config, source, backend);
 }

@@ -18,9 +18,7 @@ namespace hearth {
 // Errors:    kCorruptData naming the tensor for a missing one or a wrong shape; kUnsupported for tensors that
 //            this family does not know (nothing is silently left out) and for heads beyond the kernels' limits.
 std::unique_ptr<LanguageModel> MakeLlama(
-    const LlamaConfig& config,
-    const WeightSource& source,
-    Backend& backend
+    const LlamaConfig& config, const WeightSource& source, Backend& backend
 );
 
 }  // namespace hearth

@@ -80,10 +80,14 @@ class Backend {
   virtual void Linear(const RowsView& x, std::span<const LinearJob> jobs) = 0;
 
   // out [rows, width] = RMS norm of each row times weight [width] (kernels/elementwise.h).
-  virtual void RmsNorm(const RowsView& x, const float* weight, float epsilon, float* out, std::size_t out_stride) = 0;
+  virtual void RmsNorm(
+      const RowsView& x, const float* weight, float epsilon, float* out, std::size_t out_stride
+  ) = 0;
 
   // gate = silu(gate) * up, both [rows, width] with the same stride.
-  virtual void SwiGlu(float* gate, const float* up, std::size_t rows, std::size_t width, std::size_t stride) = 0;
+  virtual void SwiGlu(
+      float* gate, const float* up, std::size_t rows, std::size_t width, std::size_t stride
+  ) = 0;
 
   // Rotates queries and keys, stores keys and values into the pages, then attends.
   virtual void Attend(const AttentionBatch& batch) = 0;

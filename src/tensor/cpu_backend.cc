@@ -47,14 +47,11 @@ class CpuBackend final : public Backend {
 
   void Linear(const RowsView& x, std::span<const LinearJob> jobs) override;
   void RmsNorm(
-      const RowsView& x,
-      const float* weight,
-      float epsilon,
-      float* out,
-      std::size_t out_stride
+      const RowsView& x, const float* weight, float epsilon, float* out, std::size_t out_stride
   ) override;
-  void SwiGlu(float* gate, const float* up, std::size_t rows, std::size_t width, std::size_t stride)
-      override;
+  void SwiGlu(
+      float* gate, const float* up, std::size_t rows, std::size_t width, std::size_t stride
+  ) override;
   void Attend(const AttentionBatch& batch) override;
 
  private:
@@ -93,10 +90,7 @@ QuantizedRows CpuBackend::Quantize(const RowsView& x, int group) {
   scratch.sum.Reserve(x.rows * groups);
   scratch.scaled_sum.Reserve(x.rows * groups);
   const QuantizedRowsOut out{
-      scratch.planes.data(),
-      scratch.factor.data(),
-      scratch.sum.data(),
-      scratch.scaled_sum.data()
+      scratch.planes.data(), scratch.factor.data(), scratch.sum.data(), scratch.scaled_sum.data()
   };
   team_.ForRanges(x.rows, RowGrain(x.width), [&](std::size_t begin, std::size_t end, int) {
     kernels_.quantize_rows({x.data, x.stride, begin, end, groups, group, out});
@@ -156,11 +150,7 @@ void CpuBackend::Linear(const RowsView& x, std::span<const LinearJob> jobs) {
 }
 
 void CpuBackend::RmsNorm(
-    const RowsView& x,
-    const float* weight,
-    float epsilon,
-    float* out,
-    std::size_t out_stride
+    const RowsView& x, const float* weight, float epsilon, float* out, std::size_t out_stride
 ) {
   team_.ForRanges(x.rows, RowGrain(x.width), [&](std::size_t begin, std::size_t end, int) {
     for (std::size_t row = begin; row < end; ++row) {
@@ -172,11 +162,7 @@ void CpuBackend::RmsNorm(
 }
 
 void CpuBackend::SwiGlu(
-    float* gate,
-    const float* up,
-    std::size_t rows,
-    std::size_t width,
-    std::size_t stride
+    float* gate, const float* up, std::size_t rows, std::size_t width, std::size_t stride
 ) {
   team_.ForRanges(rows, RowGrain(width), [&](std::size_t begin, std::size_t end, int) {
     for (std::size_t row = begin; row < end; ++row) {
@@ -224,6 +210,7 @@ void CpuBackend::Attend(const AttentionBatch& batch) {
   const std::size_t padded = PaddedHeadDim(batch.head_dim);
   const std::size_t head_bytes = HeadPageValues(padded) * KvBytes(batch.storage);
   const std::size_t group = batch.heads / batch.kv_heads;
+
   // A tile's queries share a key head and a sequence: all query heads of it at neighbouring positions.
   struct Tile {
     std::size_t row;
@@ -231,6 +218,7 @@ void CpuBackend::Attend(const AttentionBatch& batch) {
     std::size_t queries;
     std::size_t kv_head;
   };
+
   std::vector<Tile> tiles;
   for (std::size_t row = 0; row < batch.rows.size();) {
     std::size_t end = row + 1;
@@ -288,7 +276,9 @@ void CpuBackend::Attend(const AttentionBatch& batch) {
 
 }  // namespace
 
-std::unique_ptr<Backend> MakeCpuBackend(const Kernels& kernels, Numerics numerics, WorkerTeam& team) {
+std::unique_ptr<Backend> MakeCpuBackend(
+    const Kernels& kernels, Numerics numerics, WorkerTeam& team
+) {
   return std::make_unique<CpuBackend>(kernels, numerics, team);
 }
 

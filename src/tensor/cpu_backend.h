@@ -12,6 +12,8 @@ namespace hearth {
 // Ownership: borrows the team, which outlives it.
 // Threads:   one caller at a time. K is never split between threads: outputs, rows and heads are, so
 //            results do not depend on the team's size.
-std::unique_ptr<Backend> MakeCpuBackend(const Kernels& kernels, Numerics numerics, WorkerTeam& team);
+std::unique_ptr<Backend> MakeCpuBackend(
+    const Kernels& kernels, Numerics numerics, WorkerTeam& team
+);
 
 }  // namespace hearth

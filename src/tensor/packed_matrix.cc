@@ -26,7 +26,9 @@ std::size_t RowBytes(const WeightView& view) {
 }
 
 // Puts one group of one output into its place in a packed group; layout in kernels/matmul_quantized.h.
-void PlaceGroup(const GroupCodes& group, const PanelFormat& format, std::size_t lane, std::byte* out) {
+void PlaceGroup(
+    const GroupCodes& group, const PanelFormat& format, std::size_t lane, std::byte* out
+) {
   const auto width = static_cast<std::size_t>(format.group);
   for (std::size_t k = 0; k < width; ++k) {
     const bool high = format.bits == 4 && k >= width / 2;
@@ -107,10 +109,7 @@ void PackedMatrix::PackQuantized(const WeightView& view, WorkerTeam& team) {
       for (std::size_t g = 0; g < groups; ++g) {
         ReadGroup(view.type, row, g, codes);
         PlaceGroup(
-            codes,
-            format,
-            output % kPanelOutputs,
-            data_.data() + (panel * groups + g) * group_bytes
+            codes, format, output % kPanelOutputs, data_.data() + (panel * groups + g) * group_bytes
         );
       }
     }

@@ -25,7 +25,9 @@ constexpr ElementType kQuantized[] = {
 };
 
 // Random blocks whose float16 fields are ordinary numbers, so that sums stay finite.
-std::vector<std::byte> AnyRows(ElementType type, std::size_t rows, std::size_t columns, unsigned seed) {
+std::vector<std::byte> AnyRows(
+    ElementType type, std::size_t rows, std::size_t columns, unsigned seed
+) {
   std::mt19937 random(seed);
   const BlockLayout layout = LayoutOf(type);
   std::vector<std::byte> data(rows * columns / layout.values * layout.bytes);
@@ -40,7 +42,8 @@ std::vector<std::byte> AnyRows(ElementType type, std::size_t rows, std::size_t c
   }
   for (std::size_t block = 0; block < data.size(); block += layout.bytes) {
     for (const std::size_t at : halves) {
-      const auto bits = static_cast<std::uint16_t>((random() & 0x83ffu) | (8u + random() % 6) << 10);
+      const auto bits =
+          static_cast<std::uint16_t>((random() & 0x83ffu) | (8u + random() % 6) << 10);
       std::memcpy(data.data() + block + at, &bits, sizeof bits);
     }
   }
@@ -121,7 +124,9 @@ TEST(PackedMatrix, JobsOfOneCallEqualSingleCallsForEveryTeam) {
     const std::vector<std::byte> second_data = AnyRows(ElementType::kQ6_K, 33, kInputs, 6);
     const auto first = backend->Pack({"a", ElementType::kQ4_K, 70, kInputs, first_data});
     const auto second = backend->Pack({"b", ElementType::kQ6_K, 33, kInputs, second_data});
-    AlignedBuffer<float> out[2] = {AlignedBuffer<float>(kRows * 70), AlignedBuffer<float>(kRows * 33)};
+    AlignedBuffer<float> out[2] = {
+        AlignedBuffer<float>(kRows * 70), AlignedBuffer<float>(kRows * 33)
+    };
     const LinearJob jobs[] = {
         {first.get(), out[0].data(), 70},
         {second.get(), out[1].data(), 33, true},

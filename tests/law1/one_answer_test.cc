@@ -19,7 +19,9 @@ namespace {
 constexpr std::size_t kTokens = 100;  // of row 0: more than a page, more than the third chunk size
 
 #ifdef HEARTH_SANITIZED
-constexpr std::size_t kChunks[] = {7, 512};  // sanitizers are slow; they look for other faults than cuts
+constexpr std::size_t kChunks[] = {
+    7, 512
+};  // sanitizers are slow; they look for other faults than cuts
 #else
 constexpr std::size_t kChunks[] = {1, 7, 64, 512};
 #endif
@@ -81,7 +83,9 @@ std::vector<float> LogitsOfRowZero(
       }
     }
     // Row 0 does not always stand first.
-    std::rotate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(call % rows.size()), rows.end());
+    std::rotate(
+        rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(call % rows.size()), rows.end()
+    );
     logits.assign(LanguageModel::SelectedLogits(rows) * vocabulary, 0.0f);
     model->Forward(rows, logits.data());
     std::size_t at = 0;
@@ -105,8 +109,7 @@ class OneAnswer : public ::testing::TestWithParam<std::tuple<TinyMix, Numerics>>
 TEST_P(OneAnswer, BitsDoNotDependOnCompanyCutsThreadsOrInstructionSet) {
   const auto [mix, numerics] = GetParam();
   const TinyLlama tiny(mix, 7);
-  const std::vector<float> expected =
-      LogitsOfRowZero(tiny, numerics, {Isa::kPortable, 1, 512, 1});
+  const std::vector<float> expected = LogitsOfRowZero(tiny, numerics, {Isa::kPortable, 1, 512, 1});
   ASSERT_EQ(expected.size(), kTokens * tiny.config().vocabulary);
   const float widest = *std::ranges::max_element(expected);
   ASSERT_GT(widest, 0.5f) << "a model whose logits are all alike would prove nothing";

@@ -22,8 +22,9 @@ float Normal(Random& random, float deviation) {
 // The float16 of a positive float32 in its normal range, cut off.
 std::uint16_t CutToHalf(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | (((bits >> 23 & 0xffu) - 112u) << 10) |
-                                    (bits >> 13 & 0x3ffu));
+  return static_cast<std::uint16_t>(
+      (bits >> 16 & 0x8000u) | (((bits >> 23 & 0xffu) - 112u) << 10) | (bits >> 13 & 0x3ffu)
+  );
 }
 
 void PutHalf(std::byte* at, float value) {

@@ -1,0 +1,104 @@
+#include "cli/conversation.h"
+
+#include <algorithm>
+
+#include "contracts/error.h"
+#include "sampling/seed.h"
+#include "text/detokenizer.h"
+
+namespace hearth {
+namespace {
+
+std::size_t PagesOf(const ModelFacts& facts) {
+  return (facts.context_length + kPageTokens - 1) / kPageTokens;
+}
+
+}  // namespace
+
+Conversation::Conversation(LoadedModel& loaded, const RunOptions& options, std::uint64_t seed)
+    : loaded_(loaded),
+      options_(options),
+      seed_(seed),
+      pool_(loaded.model().facts().kv, PagesOf(loaded.model().facts())),
+      sequence_(pool_) {
+  if (!options.system.empty()) {
+    messages_.push_back({{"role", "system"}, {"content", options.system}});
+  }
+}
+
+std::vector<TokenId> Conversation::PromptTokens(const nlohmann::ordered_json& messages) const {
+  const Tokenizer& tokenizer = loaded_.tokenizer();
+  if (options_.raw) {
+    return tokenizer.Encode(
+        messages.back().at("content").get_ref<const std::string&>(),
+        {.add_special = true, .parse_special = true}
+    );
+  }
+  // The template writes the special tokens itself.
+  return tokenizer.Encode(
+      loaded_.chat_template().Render(messages, nullptr, nullptr),
+      {.add_special = false, .parse_special = true}
+  );
+}
+
+Answer Conversation::Ask(
+    const std::string& message,
+    const std::function<void(std::string_view)>& piece,
+    const std::function<bool()>& stopped
+) {
+  nlohmann::ordered_json messages = messages_;
+  messages.push_back({{"role", "user"}, {"content", message}});
+  Answer answer;
+  answer.prompt = PromptTokens(messages);
+
+  // What the last turn left in the cache is kept as far as the new prompt begins with it; at least one token runs.
+  const auto common = std::ranges::mismatch(cached_, answer.prompt).in1 - cached_.begin();
+  const std::size_t kept = std::min(static_cast<std::size_t>(common), answer.prompt.size() - 1);
+  sequence_.Truncate(kept);
+  cached_.resize(sequence_.length());
+
+  const Tokenizer& tokenizer = loaded_.tokenizer();
+  AutoregressiveOptions options;
+  options.max_tokens = options_.max_tokens;
+  options.prefill_chunk = options_.prefill_chunk;
+  options.stop_tokens = loaded_.stop_tokens();
+  // Each turn draws on its own; the first is what a single answer with this seed is.
+  const std::uint64_t seed = turn_ == 0 ? seed_ : Mix(seed_, turn_);
+  Sampler sampler(options_.sampling, ChoiceSeed(seed, 0), loaded_.sampler_vocabulary());
+  Detokenizer detokenizer(tokenizer);
+  const auto deliver = [&](std::string text) {
+    answer.text += text;
+    piece(text);
+  };
+  try {
+    answer.result = GenerateAutoregressive(
+        loaded_.model(),
+        sequence_,
+        sampler,
+        answer.prompt,
+        options,
+        [&](const SampledToken& token) {
+          answer.tokens.push_back(token);
+          deliver(detokenizer.Push(token.token));
+          return true;
+        },
+        stopped
+    );
+  } catch (...) {
+    sequence_.Truncate(0);
+    cached_.clear();
+    throw;
+  }
+  deliver(detokenizer.Finish());
+  messages.push_back({{"role", "assistant"}, {"content", answer.text}});
+  messages_ = std::move(messages);
+  ++turn_;
+  cached_ = answer.prompt;
+  for (const SampledToken& token : answer.tokens) {
+    cached_.push_back(token.token);
+  }
+  cached_.resize(std::min(cached_.size(), sequence_.length()));
+  return answer;
+}
+
+}  // namespace hearth

@@ -1,0 +1,26 @@
+#include "cli/standard_input.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+
+#include "contracts/error.h"
+
+namespace hearth {
+
+std::string ReadStandardInput() {
+  std::string text;
+  char buffer[65536];
+  for (std::size_t count; (count = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;) {
+    text.append(buffer, count);
+    if (text.size() > kMostStandardInput) {
+      throw Error(
+          ErrorCode::kResourceExhausted,
+          fmt::format("standard input: more than {} bytes", kMostStandardInput)
+      );
+    }
+  }
+  return text;
+}
+
+}  // namespace hearth

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""The program without a model: help, versions and wrong input. HEARTH_BINARY names it."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from program import assert_refused, run
+
+
+class Refusals(unittest.TestCase):
+    """Wrong input: one line on standard error, nothing on standard output, code 2 or 1."""
+
+    refused = assert_refused
+
+    def test_no_command(self):
+        self.refused(2)
+
+    def test_unknown_command_and_flags(self):
+        self.refused(2, "frobnicate", contains=["frobnicate"])
+        self.refused(2, "run", "--no-such-flag", contains=["--no-such-flag"])
+        self.refused(2, "bench", "--rows", "eight", contains=["--rows"])
+        self.refused(2, "run", "--threads", "0", "m", "p", contains=["--threads"])
+
+    def test_values_out_of_range_are_refused_before_the_model_is_looked_for(self):
+        self.refused(2, "run", "--temperature", "nan", "none", "hello", contains=["temperature"])
+        self.refused(2, "run", "--top-p", "1.5", "none", "hello", contains=["top_p"])
+        self.refused(2, "run", "--temperature=-1", "none", "hello", contains=["temperature"])
+
+    def test_missing_model(self):
+        with tempfile.TemporaryDirectory() as home:
+            home = {"HEARTH_HOME": home}
+            self.refused(1, "run", "nothing-here", "hello", contains=["nothing-here"], environment=home)
+            self.refused(1, "info", "/no/such/file.gguf", contains=["/no/such/file.gguf"], environment=home)
+            self.refused(1, "bench", contains=["smollm2", "make run"], environment=home)
+
+    def test_broken_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in {
+                "empty": b"",
+                "text": b"this is not a model\n" * 10,
+                "magic": b"GGUF",
+                "version": b"GGUF" + bytes([99, 0, 0, 0]) + bytes(16),
+            }.items():
+                path = pathlib.Path(folder) / name
+                path.write_bytes(content)
+                for command in (["info", path], ["run", path, "hello"], ["tokenize", path, "hello"]):
+                    self.refused(1, *command, contains=[str(path)])
+            self.refused(1, "info", folder, contains=[folder])
+
+
+
+class Plain(unittest.TestCase):
+    def test_help_and_version(self):
+        for flags in (["--help"], ["run", "--help"], ["bench", "--help"], ["tokenize", "--help"], ["info", "--help"]):
+            result = run(*flags)
+            self.assertEqual(result.returncode, 0)
+            self.assertGreater(len(result.stdout), 100)
+            self.assertEqual(result.stderr, b"")
+        self.assertRegex(run("--version").stdout.decode(), r"^hearth \d+\.\d+\.\d+ \(.*portable.*\)\n$")
+
+    def test_plan(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "request.json"
+            path.write_text('{"request": {"user_seed": true}, "capabilities": {"continuous": true}}')
+            plan = json.loads(run("plan", path, "--json").stdout)
+            self.assertEqual(plan["mechanism"], "serial")
+            self.assertEqual(plan["reasons"], ["explicit-seed-requires-serial"])
+            self.assertIn("explicit-seed-requires-serial", run("plan", path).stdout.decode())
+            path.write_text('{"request": {"user_sed": true}}')
+            assert_refused(self, 2, "plan", path, contains=["user_sed"])
+            assert_refused(self, 1, "plan", path.with_name("none"), contains=["none"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
