@@ -16,7 +16,8 @@ enum class CutKind {
 
 struct Cut {
   CutKind kind;
-  std::string_view pattern = {};  // of kPattern: a regular expression
+  std::string_view pattern =
+      {};  // of kPattern: an expression whose only look-around is the end \s+(?!\S)|\s+
 };
 
 struct PreTokenizer {

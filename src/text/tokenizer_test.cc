@@ -156,7 +156,7 @@ TEST_F(TokenizerTest, TextMustBeUtf8) {
 TEST_F(TokenizerTest, LimitsAreTold) {
   const Tokenizer tokenizer = Make();
   const std::string text(kMaxEncodedTextBytes + 1, 'a');
-  ExpectError([&] { tokenizer.Encode(text); }, ErrorCode::kResourceExhausted, "16777217");
+  ExpectError([&] { tokenizer.Encode(text); }, ErrorCode::kResourceExhausted, "8388609");
   const TokenId outside = static_cast<TokenId>(tokenizer.vocabulary_size());
   ExpectError(
       [&] { tokenizer.Decode(Ids{hello, outside}); }, ErrorCode::kInvalidArgument, "token 266"
@@ -188,7 +188,7 @@ TEST_F(TokenizerTest, LongRunsTakeLinearTime) {
   }
 }
 
-// More white space than the expression engine's usual bound on backtracking.
+// More white space than the bounds on backtracking in usual expression engines.
 TEST_F(TokenizerTest, AVeryLongRunIsCutToTheEnd) {
   vocabulary.description.pre = "llama-bpe";
   vocabulary.description.add_bos = false;

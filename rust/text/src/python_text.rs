@@ -3,10 +3,10 @@
 
 use std::sync::LazyLock;
 
-use fancy_regex::Regex;
 use minijinja::formatting::FormatStyle;
 use minijinja::value::{from_args, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
+use regex_automata::meta::Regex;
 
 use crate::operators::format_text;
 use crate::python_filters::join_items;
@@ -164,11 +164,7 @@ fn all_match(s: &str, test: impl Fn(char) -> bool) -> bool {
 /// Decimal digits of every script: the numbers without the letter-like, fractional and other ones.
 fn is_decimal(c: char) -> bool {
     static DECIMAL: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{Nd}$").unwrap());
-    c.is_ascii_digit()
-        || (c.is_numeric()
-            && DECIMAL
-                .is_match(c.encode_utf8(&mut [0; 4]))
-                .unwrap_or(false))
+    c.is_ascii_digit() || (c.is_numeric() && DECIMAL.is_match(&*c.encode_utf8(&mut [0; 4])))
 }
 
 /// Superscript, subscript and circled digits.

@@ -1,13 +1,15 @@
 //! Byte-level BPE over the `tokenizers` crate.
 //!
-//! The crate's own `Tokenizer` keeps "are special tokens parsed" as state and gives up quietly when a
-//! regular expression reaches its backtracking limit. So the pipeline is composed here from its public
-//! parts, with the two choices as parameters and every error returned.
+//! The crate's own `Tokenizer` keeps "are special tokens parsed" as state, and its expressions backtrack
+//! with a limit at which they quietly stop cutting. So the pipeline is composed here from the crate's
+//! public parts, with the choice as a parameter and expressions that take linear time.
 
 use ahash::AHashMap;
-use fancy_regex::{Regex, RegexBuilder};
+use regex_automata::meta::Regex;
+use regex_automata::Input;
 use tokenizers::models::bpe::BPE;
 use tokenizers::normalizers::unicode::NFC;
+use tokenizers::pattern::Pattern;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 use tokenizers::pre_tokenizers::digits::Digits;
 use tokenizers::pre_tokenizers::punctuation::Punctuation;
@@ -20,7 +22,8 @@ use crate::failure::{Failure, FailureCode};
 
 /// One step that cuts text into words. The last step, bytes to the printable alphabet, is implied.
 pub enum Step {
-    /// Each match of the expression, and each stretch between matches, is a word of its own.
+    /// Each match of the expression, and each stretch between matches, is a word of its own. It has no
+    /// look-around but that of the usual end: `\s+(?!\S)|\s+`.
     Split(String),
     /// Each digit is a word of its own.
     IndividualDigits,
@@ -44,9 +47,70 @@ pub struct Spec<'a> {
 }
 
 enum Cutter {
-    Split(Regex),
+    Split(Expression),
     Digits(Digits),
     Punctuation(Punctuation),
+}
+
+/// An expression for words. Those of the published tokenizers end in two alternatives for white space: all
+/// of it, but its last character is left to the word that follows. Together they need no look-ahead: what
+/// `\s+` finds is cut by one character if a word follows. So an automaton can search for it.
+struct Expression {
+    /// Pattern 0 are the alternatives before, pattern 1 is `\s+`.
+    automaton: Regex,
+}
+
+const SPACE_END: &str = r"|\s+(?!\S)|\s+";
+const SPACE: usize = 1;
+
+impl Expression {
+    fn new(pattern: &str) -> Result<Expression, Failure> {
+        let automaton = match pattern.strip_suffix(SPACE_END) {
+            Some(words) => Regex::new_many(&[words, r"\s+"]),
+            None => Regex::new(pattern),
+        };
+        let automaton = automaton.map_err(|error| {
+            let message = format!("pattern {pattern:?}: {error}");
+            Failure::new(FailureCode::Unsupported, message)
+        })?;
+        Ok(Expression { automaton })
+    }
+
+    fn find(&self, text: &str, from: usize) -> Option<(usize, usize)> {
+        let found = self.automaton.find(Input::new(text).range(from..))?;
+        let (start, mut end) = (found.start(), found.end());
+        if found.pattern().as_usize() == SPACE && end < text.len() {
+            let last = text[start..end]
+                .chars()
+                .next_back()
+                .map_or(0, char::len_utf8);
+            if end - last > start {
+                end -= last;
+            }
+        }
+        Some((start, end))
+    }
+}
+
+impl Pattern for &Expression {
+    fn find_matches(&self, inside: &str) -> tokenizers::Result<Vec<((usize, usize), bool)>> {
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        while let Some((start, end)) = self.find(inside, at) {
+            if start > at {
+                pieces.push(((at, start), false));
+            }
+            if end == start {
+                return Err("a pattern matches the empty text".into());
+            }
+            pieces.push(((start, end), true));
+            at = end;
+        }
+        if at < inside.len() || inside.is_empty() {
+            pieces.push(((at, inside.len()), false));
+        }
+        Ok(pieces)
+    }
 }
 
 pub struct Tokenizer {
@@ -134,19 +198,7 @@ impl Tokenizer {
 
 fn compile(step: &Step) -> Result<Cutter, Failure> {
     Ok(match step {
-        Step::Split(pattern) => Cutter::Split(
-            RegexBuilder::new(pattern)
-                // Our patterns backtrack at most a few times a character; the default limit would
-                // stop a long run of spaces, so the bound is the length of the text.
-                .backtrack_limit(usize::MAX)
-                .build()
-                .map_err(|error| {
-                    Failure::new(
-                        FailureCode::Unsupported,
-                        format!("pattern {pattern:?}: {error}"),
-                    )
-                })?,
-        ),
+        Step::Split(pattern) => Cutter::Split(Expression::new(pattern)?),
         Step::IndividualDigits => Cutter::Digits(Digits::new(true)),
         Step::ContiguousDigits => Cutter::Digits(Digits::new(false)),
         Step::ContiguousPunctuation => {
@@ -158,8 +210,8 @@ fn compile(step: &Step) -> Result<Cutter, Failure> {
 impl Cutter {
     fn cut(&self, words: &mut PreTokenizedString) -> tokenizers::Result<()> {
         match self {
-            Cutter::Split(regex) => {
-                words.split(|_, word| word.split(regex, SplitDelimiterBehavior::Isolated))
+            Cutter::Split(expression) => {
+                words.split(|_, word| word.split(expression, SplitDelimiterBehavior::Isolated))
             }
             Cutter::Digits(digits) => digits.pre_tokenize(words),
             Cutter::Punctuation(punctuation) => punctuation.pre_tokenize(words),
@@ -185,4 +237,45 @@ fn added_vocabulary(
         .add_tokens(tokens, model, None::<&NFC>)
         .map_err(internal)?;
     Ok(added)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Expression;
+
+    fn cut(pattern: &str, text: &str) -> Vec<String> {
+        let expression = Expression::new(pattern).unwrap();
+        let mut words = Vec::new();
+        let mut at = 0;
+        while let Some((start, end)) = expression.find(text, at) {
+            words.push(text[start..end].to_owned());
+            at = end;
+        }
+        words
+    }
+
+    /// The words that an engine with look-ahead finds, here Python's.
+    #[test]
+    fn white_space_leaves_its_last_character_to_a_word() {
+        let words = r" ?\w+|\s+(?!\S)|\s+";
+        for (text, expected) in [
+            ("a  b", vec!["a", " ", " b"]),
+            ("a \n\tb", vec!["a", " \n", "\t", "b"]),
+            ("a   ", vec!["a", "   "]),
+            ("\u{3000}\u{3000}b", vec!["\u{3000}", "\u{3000}", "b"]),
+            ("\nb", vec!["\n", "b"]),
+            (" ", vec![" "]),
+        ] {
+            assert_eq!(cut(words, text), expected);
+        }
+        // The alternatives before come first, as in llama3: line ends belong together.
+        let lines = r" ?\w+|\s*[\r\n]+|\s+(?!\S)|\s+";
+        assert_eq!(cut(lines, "a \n\n  b"), ["a", " \n\n", " ", " b"]);
+    }
+
+    #[test]
+    fn other_look_around_is_refused() {
+        assert!(Expression::new(r"a(?=b)").is_err());
+        assert!(Expression::new(r"(").is_err());
+    }
 }
