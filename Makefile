@@ -19,7 +19,7 @@ SETUP_STAMP := build/setup-$(firstword $(shell sha256sum tools/setup.sh)).stamp
 .PHONY: help setup build run test test-tsan parity bench format lint clean
 
 help:
-	@echo 'make run PROMPT="..." [MODEL=name-or-path] [ARGS="..."]   answer a prompt (fetches the default model)'
+	@echo 'make run PROMPT="..." [MODEL=name-or-path] [ARGS="..."]   answer a prompt; without one, chat'
 	@echo 'make test          build and run every test'
 	@echo 'make build         build $(HEARTH)'
 	@echo 'make setup         install what is missing, or say what to install'
@@ -40,12 +40,11 @@ $(SETUP_STAMP):
 build: $(SETUP_STAMP)
 	@tools/build.sh release hearth
 
-# The model first: a failure there is known before minutes of compiling.
+# The model first: a failure there is known before minutes of compiling. Without a prompt it is a chat.
 run: $(SETUP_STAMP)
-	@[ -n "$$PROMPT" ] || { echo 'usage: make run PROMPT="Why is the sky blue?"' >&2; exit 2; }
 	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
 	@tools/build.sh release hearth
-	@$(HEARTH) run "$$MODEL" "$$PROMPT" $(ARGS)
+	@$(HEARTH) run $(ARGS) -- "$$MODEL" $${PROMPT:+"$$PROMPT"}
 
 test: $(SETUP_STAMP)
 	@tools/build.sh release
