@@ -1,7 +1,7 @@
-# hearth_rust(NAME DIRECTORY dir LIBRARY lib SOURCES ...): a Rust crate built as a static library by cargo, imported as
+# hearth_rust(NAME DIRECTORY dir LIBRARY lib): a Rust crate built as a static library by cargo, imported as
 # target NAME; its own tests are the ctest entry rust.lib.
 function(hearth_rust NAME)
-  cmake_parse_arguments(ARG "" "DIRECTORY;LIBRARY" "SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "" "DIRECTORY;LIBRARY" "" ${ARGN})
   # Shared between build trees (and checkouts, when the environment says so): the crates take minutes to compile.
   if(DEFINED ENV{HEARTH_CARGO_TARGET_DIR})
     set(cargo_target $ENV{HEARTH_CARGO_TARGET_DIR})
@@ -9,13 +9,17 @@ function(hearth_rust NAME)
     set(cargo_target ${CMAKE_SOURCE_DIR}/build/cargo)
   endif()
   set(archive ${CMAKE_BINARY_DIR}/rust/lib${ARG_LIBRARY}.a)
+  set(built ${cargo_target}/release/lib${ARG_LIBRARY})
   add_custom_command(
     OUTPUT ${archive}
     COMMAND cargo build --locked --release --quiet --manifest-path ${ARG_DIRECTORY}/Cargo.toml
             --target-dir ${cargo_target}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/rust
-    COMMAND ${CMAKE_COMMAND} -E copy ${cargo_target}/release/lib${ARG_LIBRARY}.a ${archive}
-    DEPENDS ${ARG_SOURCES} ${ARG_DIRECTORY}/Cargo.toml ${ARG_DIRECTORY}/Cargo.lock
+    COMMAND ${CMAKE_COMMAND} -E copy ${built}.a ${archive}
+    # cargo knows the crate's sources; its list, under the copy's name, tells ninja when to ask cargo again.
+    COMMAND sed -e "s|^[^:]*:|${archive}:|" ${built}.d > ${archive}.d
+    DEPFILE ${archive}.d
+    DEPENDS ${ARG_DIRECTORY}/Cargo.toml ${ARG_DIRECTORY}/Cargo.lock
     COMMENT "cargo build ${ARG_LIBRARY}"
     VERBATIM
     USES_TERMINAL

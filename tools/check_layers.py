@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails when the sources break architecture.toml.
 
-usage: check_layers.py ROOT [--compile-commands FILE] [--portable] [--growing]
+usage: check_layers.py ROOT [--compile-commands FILE] [--portable]
 
 Checked, each fault in one line that names the file and the reason:
 - directions: a layer includes only layers that architecture.toml lists for it, and lists only layers above it;
@@ -11,7 +11,7 @@ Checked, each fault in one line that names the file and the reason:
 - build: USES in src/LAYER/CMakeLists.txt equals the layer's list; every .cc is compiled (--compile-commands);
 - folders: every folder of src/ is declared, every declared layer has files, no file is over [size] fail lines.
 
---portable: a build without instruction-set files. --growing: empty layers and edges without use are no fault.
+--portable: a build without instruction-set files.
 """
 
 import argparse
@@ -96,8 +96,8 @@ def layer_calls(text):
 
 
 class Checker:
-    def __init__(self, root, compiled=None, portable=False, growing=False):
-        self.root, self.compiled, self.portable, self.growing = root, compiled, portable, growing
+    def __init__(self, root, compiled=None, portable=False):
+        self.root, self.compiled, self.portable = root, compiled, portable
         self.manifest = Manifest((root / "architecture.toml").read_text(encoding="utf-8"))
         self.test_uses = {}
 
@@ -119,8 +119,7 @@ class Checker:
             for match in INCLUDE.finditer(text):
                 if problem := self.include_problem(name, layer, *match.groups()):
                     yield f"src/{name}: {problem}"
-        if not self.growing:
-            yield from (f"architecture.toml: {l} is empty" for l in self.manifest.order if l not in used)
+        yield from (f"architecture.toml: {l} is empty" for l in self.manifest.order if l not in used)
         yield from self.uncompiled()
 
     def files(self, folder, suffixes):
@@ -139,13 +138,11 @@ class Checker:
                 built, allowed = set(arguments.get("USES", [])), set(self.manifest.edges[name])
                 for extra in sorted(built - allowed):
                     yield f"{where}: {name} USES {extra}, which architecture.toml does not list for it"
-                if not self.growing:
-                    for unused in sorted(allowed - built):
-                        yield f"{where}: {name} does not list {unused} in USES, but architecture.toml does"
-        if not self.growing:
-            for layer in self.manifest.order:
-                if layer not in declared:
-                    yield f"architecture.toml: {layer} is no layer(...) of any CMakeLists.txt"
+                for unused in sorted(allowed - built):
+                    yield f"{where}: {name} does not list {unused} in USES, but architecture.toml does"
+        for layer in self.manifest.order:
+            if layer not in declared:
+                yield f"architecture.toml: {layer} is no layer(...) of any CMakeLists.txt"
 
     def include_problem(self, name, layer, mark, header, computed):
         if computed:
@@ -194,10 +191,9 @@ def main(arguments):
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("--compile-commands")
     parser.add_argument("--portable", action="store_true")
-    parser.add_argument("--growing", action="store_true")
     options = parser.parse_args(arguments)
     compiled = compiled_files(options.compile_commands) if options.compile_commands else None
-    found = list(Checker(options.root, compiled, options.portable, options.growing).problems())
+    found = list(Checker(options.root, compiled, options.portable).problems())
     print("\n".join(found) or "layers: clean")
     return int(bool(found))
 

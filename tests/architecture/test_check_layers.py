@@ -83,7 +83,6 @@ class CheckLayersTest(unittest.TestCase):
         self.assert_fault(
             "architecture.toml: ghost is no layer(...) of any CMakeLists.txt", "architecture.toml: ghost is empty"
         )
-        self.assert_fault(growing=True)
 
     def test_manifest_that_looks_upward(self):
         self.tree.replace("architecture.toml", "base = []", 'base = ["store"]')
@@ -92,7 +91,10 @@ class CheckLayersTest(unittest.TestCase):
 
     def test_manifest_with_an_unknown_layer(self):
         self.tree.replace("architecture.toml", 'store = ["base"]', 'store = ["base", "ghost"]')
-        self.assert_fault("architecture.toml: store lists ghost, which is not a layer", growing=True)
+        self.assert_fault(
+            "architecture.toml: store lists ghost, which is not a layer",
+            "src/store/CMakeLists.txt: store does not list ghost in USES, but architecture.toml does",
+        )
 
     def test_system_header_with_an_unknown_layer(self):
         self.tree.replace("architecture.toml", '["store"]\n"net/"', '["store", "ghost"]\n"net/"')
@@ -109,7 +111,6 @@ class CheckLayersTest(unittest.TestCase):
         self.assert_fault(
             "src/model/CMakeLists.txt: model does not list store in USES, but architecture.toml does"
         )
-        self.assert_fault(growing=True)
 
     def test_undeclared_layer_in_the_build(self):
         self.tree.append("src/base/CMakeLists.txt", "layer(other SOURCES o.cc)\n")
