@@ -7,6 +7,7 @@ and the check fails. Sources are restored whatever happens.
 
     tools/mutation_check.py                 all faults, in build/dev
     tools/mutation_check.py --only budget   those whose name contains a word
+    tools/mutation_check.py --only session: those of one part
 """
 
 import argparse
@@ -37,7 +38,7 @@ def read(only):
     for path in sorted(MUTATIONS.glob("*.json")):
         for mutation in json.loads(path.read_text()):
             mutation["part"] = path.stem
-            if only in mutation["name"]:
+            if only in f"{path.stem}: {mutation['name']}":
                 mutations.append(mutation)
     return mutations
 
@@ -99,7 +100,7 @@ def check(mutation, directory, names):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build/dev", help="build tree, configured already")
-    parser.add_argument("--only", default="", help="a part of the names to check")
+    parser.add_argument("--only", default="", help="what '<part>: <name>' must contain")
     arguments = parser.parse_args()
     # A stop ends through the `finally` that restores the source.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))

@@ -111,7 +111,7 @@ void Session::Cancel(CancelReason reason) {
   if (state_ == SessionState::kTerminal) {
     return;
   }
-  // A listener, or on_terminal below, may let go of the last other reference.
+  // A listener may let go of the last other reference, and so may Finish.
   const std::shared_ptr<Session> self = shared_from_this();
   Guarded([&] { cancel_.Cancel(reason); });
   queue_.Clear();
@@ -275,11 +275,11 @@ void Session::Finish(GenerationOutcome::Failed failed) {
   Finish(std::move(outcome));
 }
 
+// Every caller holds the session: on_terminal may let go of the last other reference.
 void Session::Finish(GenerationOutcome outcome) {
   if (state_ == SessionState::kTerminal) {
     return;
   }
-  const std::shared_ptr<Session> self = shared_from_this();
   state_ = SessionState::kTerminal;
   StopIdle();
   Guarded([&] { external_.Reset(); });
