@@ -33,15 +33,15 @@ std::string BytesOfPrintable(std::string_view text) {
   bytes.reserve(text.size());
   for (std::size_t at = 0; at < text.size(); ++at) {
     // Every character of the alphabet has one or two bytes in UTF-8.
-    const auto lead = static_cast<unsigned char>(text[at]);
+    const unsigned lead = static_cast<unsigned char>(text[at]);
     std::size_t character = lead;
     if (lead >= 0x80) {
-      const bool has_two = (lead & 0xe0) == 0xc0 && at + 1 < text.size();
-      const auto next = has_two ? static_cast<unsigned char>(text[at + 1]) : 0U;
-      if ((next & 0xc0) != 0x80) {
+      const bool has_two = (lead & 0xe0U) == 0xc0U && at + 1 < text.size();
+      const unsigned next = has_two ? static_cast<unsigned char>(text[at + 1]) : 0U;
+      if ((next & 0xc0U) != 0x80U) {
         return std::string(text);
       }
-      character = (lead & 0x1fU) << 6 | (next & 0x3fU);
+      character = ((lead & 0x1fU) << 6U) | (next & 0x3fU);
       ++at;
     }
     if (character >= kCharacters || kByteOfCharacter[character] == kNone) {

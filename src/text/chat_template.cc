@@ -1,6 +1,6 @@
 #include "text/chat_template.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json.hpp>  // IWYU pragma: keep
 #include <string>
 
 #include "support/expect_error.h"
@@ -12,7 +12,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const Json kMessages = Json::parse(R"([{"role": "user", "content": "Hi <b> \u00e9"}])");
+Json Messages() {
+  return Json::parse(R"([{"role": "user", "content": "Hi <b> \u00e9"}])");
+}
 
 std::string Render(
     std::string_view source,
@@ -20,7 +22,7 @@ std::string Render(
     const Json& tools = nullptr,
     const ChatTemplateOptions& options = {}
 ) {
-  return ChatTemplate(source, {{"bos_token", "<s>"}}).Render(kMessages, tools, variables, options);
+  return ChatTemplate(source, {{"bos_token", "<s>"}}).Render(Messages(), tools, variables, options);
 }
 
 // The error of a call that must throw one.
@@ -138,7 +140,7 @@ TEST(ChatTemplate, HostileTemplatesEndInAnError) {
       "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", ErrorCode::kInvalidArgument, "recursion"
   );
   expect("{% include 'other' %}", ErrorCode::kInvalidArgument, "cannot load");
-  expect(std::string(300 << 10, ' '), ErrorCode::kResourceExhausted, "at most 262144");
+  expect(std::string(300'000, ' '), ErrorCode::kResourceExhausted, "at most 262144");
   std::string deep = "{{ 1";
   for (int level = 0; level < 5000; ++level) {
     deep += "+1";

@@ -105,6 +105,7 @@ struct HearthRenderRequest {
 struct HearthTokenizer;
 struct HearthTemplate;
 
+// NOLINTBEGIN(readability-identifier-naming): names of the C ABI
 HearthTokenizer* hearth_tokenizer_new(const HearthTokenizerSpec* spec, HearthFault* fault);
 bool hearth_tokenizer_encode(
     const HearthTokenizer* tokenizer,
@@ -126,5 +127,6 @@ void hearth_template_free(HearthTemplate* chat_template);
 
 void hearth_text_free_bytes(HearthOwnedBytes bytes);
 void hearth_text_free_ids(HearthOwnedIds ids);
+// NOLINTEND(readability-identifier-naming)
 
 }  // extern "C"

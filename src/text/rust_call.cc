@@ -1,6 +1,6 @@
 #include "text/rust_call.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "contracts/error.h"
 #include "contracts/printable.h"

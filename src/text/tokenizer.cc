@@ -1,10 +1,9 @@
 #include "text/tokenizer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <unordered_map>
 #include <utility>
 
@@ -119,6 +118,7 @@ RustTokenizer MakeRustTokenizer(
     merges.push_back(SplitMerge(merge, merges.size()));
   }
   std::vector<HearthStep> steps;
+  steps.reserve(pre_tokenizer.cuts.size());
   for (const Cut& cut : pre_tokenizer.cuts) {
     steps.push_back({StepKindOf(cut.kind), BorrowBytes(cut.pattern)});
   }
@@ -215,11 +215,11 @@ std::vector<TokenId> Tokenizer::Encode(std::string_view text, const EncodeOption
   }
   std::vector<TokenId> ids;
   ids.reserve(found.view().size() + 2);
-  if (options.add_special && impl_->adds_bos) {
+  if (options.add_special && impl_->adds_bos && impl_->bos) {
     ids.push_back(*impl_->bos);
   }
   ids.insert(ids.end(), found.view().begin(), found.view().end());
-  if (options.add_special && impl_->adds_eos) {
+  if (options.add_special && impl_->adds_eos && impl_->eos) {
     ids.push_back(*impl_->eos);
   }
   return ids;

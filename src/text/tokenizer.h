@@ -16,7 +16,7 @@
 namespace hearth {
 
 // Longest text that is encoded at once; a million tokens of English have about 4.5 MB.
-inline constexpr std::size_t kMaxEncodedTextBytes = std::size_t{8} << 20;
+inline constexpr std::size_t kMaxEncodedTextBytes = std::size_t{8} * 1024 * 1024;
 
 struct EncodeOptions {
   bool add_special = false;  // put bos before and eos behind, where the model wants them

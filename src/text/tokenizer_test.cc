@@ -20,84 +20,84 @@ using Ids = std::vector<TokenId>;
 class TokenizerTest : public testing::Test {
  protected:
   TokenizerTest() {
-    vocabulary.Merge("h", "e");
-    vocabulary.Merge("l", "l");
-    vocabulary.Merge("he", "ll");
-    hello = vocabulary.Merge("hell", "o");
-    space_hello = vocabulary.Merge(" ", "hello");
-    start = vocabulary.Add("<|im_start|>", TokenKind::kControl);
-    end = vocabulary.Add("<|im_end|>", TokenKind::kNormal);  // as some files have it
-    think = vocabulary.Add("<think>", TokenKind::kUserDefined);
-    two_spaces = vocabulary.Add("  ", TokenKind::kUserDefined);
-    unused = vocabulary.Add("[PAD]", TokenKind::kUnused);
+    vocabulary_.Merge("h", "e");
+    vocabulary_.Merge("l", "l");
+    vocabulary_.Merge("he", "ll");
+    hello_ = vocabulary_.Merge("hell", "o");
+    space_hello_ = vocabulary_.Merge(" ", "hello");
+    start_ = vocabulary_.Add("<|im_start|>", TokenKind::kControl);
+    end_ = vocabulary_.Add("<|im_end|>", TokenKind::kNormal);  // as some files have it
+    think_ = vocabulary_.Add("<think>", TokenKind::kUserDefined);
+    two_spaces_ = vocabulary_.Add("  ", TokenKind::kUserDefined);
+    unused_ = vocabulary_.Add("[PAD]", TokenKind::kUnused);
   }
 
-  Tokenizer Make() const { return Tokenizer(vocabulary.description); }
+  Tokenizer Make() const { return Tokenizer(vocabulary_.description); }
 
-  TinyVocabulary vocabulary;
-  TokenId hello, space_hello, start, end, think, two_spaces, unused;
+  TinyVocabulary vocabulary_;
+  TokenId hello_, space_hello_, start_, end_, think_, two_spaces_, unused_;
 };
 
 TEST_F(TokenizerTest, MergesApplyInOrderOfRank) {
   const Tokenizer tokenizer = Make();
-  EXPECT_EQ(tokenizer.Encode("hello hello"), (Ids{hello, space_hello}));
+  EXPECT_EQ(tokenizer.Encode("hello hello"), (Ids{hello_, space_hello_}));
   EXPECT_EQ(tokenizer.Encode("helo"), (Ids{256, 'l', 'o'}));
   EXPECT_EQ(tokenizer.Encode(""), Ids{});
-  EXPECT_EQ(tokenizer.Decode(Ids{hello, space_hello}), "hello hello");
+  EXPECT_EQ(tokenizer.Decode(Ids{hello_, space_hello_}), "hello hello");
 }
 
 TEST_F(TokenizerTest, SpecialTextIsParsedOnlyWhenAsked) {
   const Tokenizer tokenizer = Make();
   const std::string text = "<|im_start|>hello<|im_end|>";
-  EXPECT_EQ(tokenizer.Encode(text, {.parse_special = true}), (Ids{start, hello, end}));
+  EXPECT_EQ(tokenizer.Encode(text, {.parse_special = true}), (Ids{start_, hello_, end_}));
   const Ids plain = tokenizer.Encode(text);
   EXPECT_EQ(plain.size(), 12u + 1 + 10);
   EXPECT_EQ(tokenizer.Decode(plain), text);
-  EXPECT_EQ(tokenizer.Decode(Ids{start, hello, end}), text);
-  EXPECT_EQ(tokenizer.Decode(Ids{start, hello, end}, {.skip_special = true}), "hello");
+  EXPECT_EQ(tokenizer.Decode(Ids{start_, hello_, end_}), text);
+  EXPECT_EQ(tokenizer.Decode(Ids{start_, hello_, end_}, {.skip_special = true}), "hello");
 }
 
 TEST_F(TokenizerTest, UserDefinedEntriesAreAlwaysFound) {
   const Tokenizer tokenizer = Make();
   // The word after it starts a text of its own: no space belongs to it.
-  EXPECT_EQ(tokenizer.Encode("<think>hello"), (Ids{think, hello}));
-  EXPECT_EQ(tokenizer.Encode("<think> hello"), (Ids{think, space_hello}));
-  EXPECT_EQ(tokenizer.Encode("   hello"), (Ids{two_spaces, space_hello}));
-  EXPECT_EQ(tokenizer.Decode(Ids{think, hello}, {.skip_special = true}), "<think>hello");
+  EXPECT_EQ(tokenizer.Encode("<think>hello"), (Ids{think_, hello_}));
+  EXPECT_EQ(tokenizer.Encode("<think> hello"), (Ids{think_, space_hello_}));
+  EXPECT_EQ(tokenizer.Encode("   hello"), (Ids{two_spaces_, space_hello_}));
+  EXPECT_EQ(tokenizer.Decode(Ids{think_, hello_}, {.skip_special = true}), "<think>hello");
   EXPECT_EQ(tokenizer.Encode("[PAD]").size(), 5u) << "an unused entry is not looked for";
 }
 
 TEST_F(TokenizerTest, AddSpecialFollowsTheFileElseThePreTokenizer) {
-  vocabulary.description.bos = start;
-  vocabulary.description.eos = end;
-  EXPECT_EQ(Make().Encode("hello", {.add_special = true}), (Ids{hello}));
-  vocabulary.description.add_bos = vocabulary.description.add_eos = true;
-  EXPECT_EQ(Make().Encode("hello", {.add_special = true}), (Ids{start, hello, end}));
-  EXPECT_EQ(Make().Encode("hello"), (Ids{hello}));
+  vocabulary_.description.bos = start_;
+  vocabulary_.description.eos = end_;
+  EXPECT_EQ(Make().Encode("hello", {.add_special = true}), (Ids{hello_}));
+  vocabulary_.description.add_bos = vocabulary_.description.add_eos = true;
+  EXPECT_EQ(Make().Encode("hello", {.add_special = true}), (Ids{start_, hello_, end_}));
+  EXPECT_EQ(Make().Encode("hello"), (Ids{hello_}));
 
-  vocabulary.description.pre = "llama-bpe";
-  vocabulary.description.add_bos = vocabulary.description.add_eos = std::nullopt;
-  EXPECT_EQ(Make().Encode("hello", {.add_special = true}), (Ids{start, hello}));
-  vocabulary.description.add_bos = false;
-  EXPECT_EQ(Make().Encode("hello", {.add_special = true}), (Ids{hello}));
+  vocabulary_.description.pre = "llama-bpe";
+  vocabulary_.description.add_bos = vocabulary_.description.add_eos = std::nullopt;
+  EXPECT_EQ(Make().Encode("hello", {.add_special = true}), (Ids{start_, hello_}));
+  vocabulary_.description.add_bos = false;
+  EXPECT_EQ(Make().Encode("hello", {.add_special = true}), (Ids{hello_}));
 }
 
 TEST_F(TokenizerTest, IgnoredMergesTakeWholeWords) {
-  const TokenId abc = vocabulary.Add("abc", TokenKind::kNormal);
+  const TokenId abc = vocabulary_.Add("abc", TokenKind::kNormal);
   EXPECT_EQ(Make().Encode("abc"), (Ids{'a', 'b', 'c'}));
-  vocabulary.description.pre = "llama-bpe";
-  vocabulary.description.add_bos = false;
+  vocabulary_.description.pre = "llama-bpe";
+  vocabulary_.description.add_bos = false;
   EXPECT_EQ(Make().Encode("abc"), (Ids{abc}));
 }
 
 TEST_F(TokenizerTest, SomeFamiliesNormalize) {
   const std::string composed = "\u00e9", decomposed = "e\u0301";
   for (const std::string_view pre : {"qwen2", "qwen35", "command-r", "mpt"}) {
-    vocabulary.description.pre = pre;
+    vocabulary_.description.pre = pre;
     EXPECT_TRUE(Make().normalizes());
     EXPECT_EQ(Make().Encode(decomposed), Make().Encode(composed)) << pre;
   }
-  vocabulary.description.pre = "gpt-2";
+  vocabulary_.description.pre = "gpt-2";
   EXPECT_FALSE(Make().normalizes());
   EXPECT_EQ(Make().Decode(Make().Encode(decomposed)), decomposed);
 }
@@ -110,8 +110,8 @@ TEST_F(TokenizerTest, EveryPreTokenizerKeepsTheText) {
       "a_b   \u00a0\u3000 ";
   for (const PreTokenizer& entry : PreTokenizers()) {
     for (const std::string_view name : entry.names) {
-      vocabulary.description.pre = name;
-      vocabulary.description.add_bos = false;
+      vocabulary_.description.pre = name;
+      vocabulary_.description.add_bos = false;
       const Tokenizer tokenizer = Make();
       EXPECT_EQ(tokenizer.Decode(tokenizer.Encode(text)), text) << name;
     }
@@ -119,28 +119,28 @@ TEST_F(TokenizerTest, EveryPreTokenizerKeepsTheText) {
 }
 
 TEST_F(TokenizerTest, NamedAndFoundIds) {
-  vocabulary.description.bos = start;
-  vocabulary.description.unknown = unused;
-  vocabulary.description.end_of_generation = {think};
+  vocabulary_.description.bos = start_;
+  vocabulary_.description.unknown = unused_;
+  vocabulary_.description.end_of_generation = {think_};
   const Tokenizer tokenizer = Make();
-  EXPECT_EQ(tokenizer.vocabulary_size(), vocabulary.description.tokens.size());
-  EXPECT_EQ(tokenizer.bos(), start);
+  EXPECT_EQ(tokenizer.vocabulary_size(), vocabulary_.description.tokens.size());
+  EXPECT_EQ(tokenizer.bos(), start_);
   EXPECT_EQ(tokenizer.eos(), std::nullopt);
-  EXPECT_EQ(tokenizer.eot(), end);
-  EXPECT_EQ(tokenizer.unknown(), unused);
+  EXPECT_EQ(tokenizer.eot(), end_);
+  EXPECT_EQ(tokenizer.unknown(), unused_);
   EXPECT_EQ(
       Ids(tokenizer.end_of_generation().begin(), tokenizer.end_of_generation().end()),
-      (Ids{end, think})
+      (Ids{end_, think_})
   );
-  EXPECT_TRUE(tokenizer.IsEndOfGeneration(end));
-  EXPECT_FALSE(tokenizer.IsEndOfGeneration(start));
-  EXPECT_TRUE(tokenizer.IsSpecial(start));
-  EXPECT_TRUE(tokenizer.IsSpecial(end));
-  EXPECT_FALSE(tokenizer.IsSpecial(think));
+  EXPECT_TRUE(tokenizer.IsEndOfGeneration(end_));
+  EXPECT_FALSE(tokenizer.IsEndOfGeneration(start_));
+  EXPECT_TRUE(tokenizer.IsSpecial(start_));
+  EXPECT_TRUE(tokenizer.IsSpecial(end_));
+  EXPECT_FALSE(tokenizer.IsSpecial(think_));
   EXPECT_FALSE(tokenizer.IsSpecial(99999));
-  EXPECT_EQ(tokenizer.FindToken("<think>"), think);
+  EXPECT_EQ(tokenizer.FindToken("<think>"), think_);
   EXPECT_EQ(tokenizer.FindToken("nothing"), std::nullopt);
-  EXPECT_EQ(tokenizer.TokenBytes(space_hello), " hello");
+  EXPECT_EQ(tokenizer.TokenBytes(space_hello_), " hello");
   EXPECT_EQ(tokenizer.TokenBytes(0xff), "\xff");
 }
 
@@ -159,7 +159,7 @@ TEST_F(TokenizerTest, LimitsAreTold) {
   ExpectError([&] { tokenizer.Encode(text); }, ErrorCode::kResourceExhausted, "8388609");
   const TokenId outside = static_cast<TokenId>(tokenizer.vocabulary_size());
   ExpectError(
-      [&] { tokenizer.Decode(Ids{hello, outside}); }, ErrorCode::kInvalidArgument, "token 266"
+      [&] { tokenizer.Decode(Ids{hello_, outside}); }, ErrorCode::kInvalidArgument, "token 266"
   );
   ExpectError(
       [&] { tokenizer.TokenBytes(outside); }, ErrorCode::kInvalidArgument, "the vocabulary has 266"
@@ -168,18 +168,18 @@ TEST_F(TokenizerTest, LimitsAreTold) {
 
 // Long runs of one kind are where regular expressions and merges turn quadratic or give up.
 TEST_F(TokenizerTest, LongRunsTakeLinearTime) {
-  const std::size_t size = std::size_t{1} << 16;
+  const std::size_t size = std::size_t{65536};
   for (const std::string_view pre :
        {"gpt-2", "llama-bpe", "qwen2", "deepseek-llm", "deepseek-v3", "gpt-4o", "falcon"}) {
-    vocabulary.description.pre = pre;
-    vocabulary.description.add_bos = false;
+    vocabulary_.description.pre = pre;
+    vocabulary_.description.add_bos = false;
     const Tokenizer tokenizer = Make();
     for (const std::string part : {" ", "a", "7", "\n", "!", "\u4e2d", " \n", "a ", "'"}) {
       std::string text;
       while (text.size() < size) {
         text += part;
       }
-      text += "x";
+      text += 'x';
       const auto begin = std::chrono::steady_clock::now();
       EXPECT_EQ(tokenizer.Decode(tokenizer.Encode(text)), text) << pre << " " << part;
       const auto spent = std::chrono::steady_clock::now() - begin;
@@ -190,13 +190,13 @@ TEST_F(TokenizerTest, LongRunsTakeLinearTime) {
 
 // More white space than the bounds on backtracking in usual expression engines.
 TEST_F(TokenizerTest, AVeryLongRunIsCutToTheEnd) {
-  vocabulary.description.pre = "llama-bpe";
-  vocabulary.description.add_bos = false;
+  vocabulary_.description.pre = "llama-bpe";
+  vocabulary_.description.add_bos = false;
   const Tokenizer tokenizer = Make();
   const std::size_t size = 1'200'000;
   const Ids ids = tokenizer.Encode(std::string(size, ' ') + " hello");
   EXPECT_EQ(ids.size(), size / 2 + 1);
-  EXPECT_EQ(ids.back(), space_hello);
+  EXPECT_EQ(ids.back(), space_hello_);
 }
 
 TEST_F(TokenizerTest, ThreadsShareOne) {
@@ -204,6 +204,7 @@ TEST_F(TokenizerTest, ThreadsShareOne) {
   const Ids expected = tokenizer.Encode("hello hello<|im_end|>", {.parse_special = true});
   std::vector<Ids> found(4);
   std::vector<std::thread> threads;
+  threads.reserve(found.size());
   for (Ids& ids : found) {
     threads.emplace_back([&] {
       for (int round = 0; round < 100; ++round) {
@@ -221,7 +222,7 @@ TEST_F(TokenizerTest, ThreadsShareOne) {
 
 TEST_F(TokenizerTest, BrokenDescriptionsAreRefused) {
   const auto expect = [this](auto&& change, ErrorCode code, std::string_view part) {
-    TokenizerDescription description = vocabulary.description;
+    TokenizerDescription description = vocabulary_.description;
     change(description);
     ExpectError([&] { Tokenizer{description}; }, code, part);
   };
@@ -242,11 +243,11 @@ TEST_F(TokenizerTest, BrokenDescriptionsAreRefused) {
 }
 
 TEST_F(TokenizerTest, OddEntriesAreKeptButNotFound) {
-  const TokenId broken = vocabulary.Add("\xff\xfe", TokenKind::kControl);
-  const TokenId empty = vocabulary.Add("", TokenKind::kUserDefined);
-  const TokenId twin = vocabulary.Add("<think>", TokenKind::kUserDefined);
+  const TokenId broken = vocabulary_.Add("\xff\xfe", TokenKind::kControl);
+  const TokenId empty = vocabulary_.Add("", TokenKind::kUserDefined);
+  const TokenId twin = vocabulary_.Add("<think>", TokenKind::kUserDefined);
   const Tokenizer tokenizer = Make();
-  EXPECT_EQ(tokenizer.Encode("<think>a"), (Ids{think, 'a'}))
+  EXPECT_EQ(tokenizer.Encode("<think>a"), (Ids{think_, 'a'}))
       << "of equal entries the first is taken";
   EXPECT_EQ(tokenizer.Decode(Ids{broken, empty, twin}), "\ufffd\ufffd<think>");
 }

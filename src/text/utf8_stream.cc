@@ -23,7 +23,7 @@ void Utf8Stream::Push(std::string_view bytes, std::string& out) {
       continue;
     }
     const auto lead = static_cast<unsigned char>(pending_[0]);
-    const bool fits = size_ == 1 ? CanFollowLead(lead, byte) : (byte & 0xc0) == 0x80;
+    const bool fits = size_ == 1 ? CanFollowLead(lead, byte) : byte >= 0x80 && byte <= 0xbf;
     if (!fits) {
       out += kReplacement;
       size_ = 0;

@@ -23,7 +23,7 @@ inline std::string PrintableByte(unsigned char byte) {
   if (code < 0x80) {
     return {static_cast<char>(code)};
   }
-  return {static_cast<char>(0xc0U | code >> 6), static_cast<char>(0x80U | (code & 0x3fU))};
+  return {static_cast<char>(0xc0U | (code >> 6U)), static_cast<char>(0x80U | (code & 0x3fU))};
 }
 
 inline std::string PrintableBytes(std::string_view bytes) {
