@@ -114,6 +114,10 @@ Speed RunOnce(LanguageModel& model, PagePool& pool, const BenchOptions& options,
   };
 }
 
+std::size_t PagesOfRow(const BenchOptions& options) {
+  return (options.prompt + options.gen + kPageTokens - 1) / kPageTokens;
+}
+
 void Check(const BenchOptions& options, const ModelFacts& facts) {
   const auto refuse = [](const std::string& message) {
     throw Error(ErrorCode::kInvalidArgument, "bench: " + message);
@@ -121,7 +125,7 @@ void Check(const BenchOptions& options, const ModelFacts& facts) {
   if (options.prompt == 0 || options.gen == 0 || options.repeat < 1 || options.rows.empty()) {
     refuse("--prompt, --gen, --rows and --repeat want numbers from 1");
   }
-  if (options.prompt + options.gen > facts.context_length) {
+  if (options.gen > facts.context_length || options.prompt > facts.context_length - options.gen) {
     refuse(
         fmt::format(
             "--prompt and --gen make {} tokens, the model's context has {}",
@@ -134,6 +138,17 @@ void Check(const BenchOptions& options, const ModelFacts& facts) {
       *std::ranges::max_element(options.rows) > 1024) {
     refuse("--rows wants numbers from 1 to 1024");
   }
+  const std::size_t cache =
+      *std::ranges::max_element(options.rows) * PagesOfRow(options) * facts.kv.PageBytes();
+  if (cache > PhysicalMemoryBytes()) {
+    refuse(
+        fmt::format(
+            "--rows of --prompt and --gen take {} bytes of cache, the machine has {}",
+            cache,
+            PhysicalMemoryBytes()
+        )
+    );
+  }
 }
 
 }  // namespace
@@ -143,8 +158,7 @@ int RunBench(const BenchOptions& options) {
   const ModelFacts& facts = loaded.model().facts();
   Check(options, facts);
   const std::size_t most_rows = *std::ranges::max_element(options.rows);
-  const std::size_t pages = (options.prompt + options.gen + kPageTokens - 1) / kPageTokens;
-  PagePool pool(facts.kv, most_rows * pages);
+  PagePool pool(facts.kv, most_rows * PagesOfRow(options));
 
   nlohmann::json result = {
       {"model", loaded.file().name()},

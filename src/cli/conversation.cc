@@ -35,10 +35,14 @@ std::vector<TokenId> Conversation::PromptTokens(const nlohmann::ordered_json& me
     );
   }
   // The template writes the special tokens itself.
-  return tokenizer.Encode(
+  std::vector<TokenId> tokens = tokenizer.Encode(
       loaded_.chat_template().Render(messages, nullptr, nullptr),
       {.add_special = false, .parse_special = true}
   );
+  if (tokens.empty()) {
+    throw Error(ErrorCode::kCorruptData, "chat template: it made an empty prompt");
+  }
+  return tokens;
 }
 
 Answer Conversation::Ask(

@@ -49,8 +49,8 @@ Json Shape(const GgufFile& file) {
 Json Tokenizer(const GgufFile& file) {
   const TokenizerDescription tokenizer = ReadTokenizer(file);
   return {
-      {"model", tokenizer.model},
-      {"pre", tokenizer.pre},
+      {"model", Printable(tokenizer.model)},
+      {"pre", Printable(tokenizer.pre)},
       {"tokens", tokenizer.tokens.size()},
       {"chat_template", !tokenizer.chat_template.empty()},
   };
@@ -80,7 +80,7 @@ int RunInfo(const std::string& model, bool json) {
       {"bytes", map.bytes().size()},
       {"format", fmt::format("GGUF version {}", file.version())},
       {"architecture", Printable(architecture)},
-      {"runs", architecture == "llama"},
+      {"architecture_supported", architecture == "llama"},
   };
   for (const char* key : {"name", "license"}) {
     if (const auto text = FindString(file, std::string("general.") + key)) {

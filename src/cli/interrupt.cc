@@ -10,7 +10,11 @@ std::atomic<bool> pressed = false;
 struct sigaction before;
 
 void OnInterrupt(int) {
-  pressed = true;
+  if (pressed.exchange(true)) {
+    // Whoever presses twice will not wait for the next safe place.
+    std::signal(SIGINT, SIG_DFL);
+    std::raise(SIGINT);
+  }
 }
 
 }  // namespace

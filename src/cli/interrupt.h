@@ -3,7 +3,7 @@
 
 namespace hearth {
 
-// While it lives, SIGINT sets a flag; afterwards the earlier handling is back. One at a time.
+// While it lives, SIGINT sets a flag, and a second one before Clear ends the program; afterwards the earlier handling is back. One at a time.
 class InterruptScope {
  public:
   InterruptScope();

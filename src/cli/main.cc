@@ -4,9 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "cli/bench_command.h"
+#include "cli/complaint.h"
 #include "cli/info_command.h"
 #include "cli/model_directory.h"
 #include "cli/plan_command.h"
@@ -15,6 +20,7 @@
 #include "contracts/error.h"
 #include "contracts/printable.h"
 #include "platform/cpu_features.h"
+#include "text/chat_template.h"
 
 namespace hearth {
 namespace {
@@ -118,10 +124,22 @@ void AddSampling(CLI::App& command, SamplingParameters& sampling) {
           },
           "Added to a token's logit, as ID:BIAS; may be given several times"
       )
-      ->type_name("ID:BIAS");
-  command.add_option(
-      "--seed", sampling.seed, "The same seed gives the same answer (default: a fresh one)"
-  );
+      ->type_name("ID:BIAS")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option(
+          "--seed",
+          [&sampling](const CLI::results_t& values) {
+            // CLI11 would bend a number that does not fit into one that does.
+            const std::string& text = values.front();
+            std::uint64_t seed = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+            sampling.seed = seed;
+            return error == std::errc() && end == text.data() + text.size();
+          },
+          "The same seed gives the same answer (default: a fresh one)"
+      )
+      ->type_name("UINT");
 }
 
 void AddRun(CLI::App& app, RunOptions& run, int& code) {
@@ -140,7 +158,7 @@ void AddRun(CLI::App& app, RunOptions& run, int& code) {
       ->add_option(
           "--prefill-chunk", run.prefill_chunk, "Prompt tokens of one step; changes speed only"
       )
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
+      ->check(CLI::Range(1, 4096))  // a step cannot be stopped
       ->capture_default_str();
   command->add_flag("--json", run.json, "Print one JSON object: text, ids, logprobs, timings");
   command
@@ -168,6 +186,26 @@ void AddTokenize(CLI::App& app, TokenizeOptions& tokenize, int& code) {
   command->callback([&tokenize, &code] { code = RunTokenize(tokenize); });
 }
 
+// The arguments as CLI11 takes them: last first, and "--name=" with an empty value as two, since it would take the next
+// argument for the value.
+std::vector<std::string> Arguments(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  bool options = true;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    options = options && argument != "--";
+    if (options && argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
+      argument.pop_back();
+      arguments.push_back(std::move(argument));
+      arguments.emplace_back();
+    } else {
+      arguments.push_back(std::move(argument));
+    }
+  }
+  std::ranges::reverse(arguments);
+  return arguments;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("hearth runs language models on this machine.", "hearth");
   app.set_version_flag("--version", Version());
@@ -182,16 +220,21 @@ int Main(int argc, char** argv) {
       app.add_subcommand("bench", "Measure tokens per second beside the memory's read speed");
   AddEngineOptions(*bench_command, bench.engine);
   bench_command->add_option("--prompt", bench.prompt, "Prompt tokens of each row")
+      ->check(CLI::Range(1, 1 << 26))
       ->capture_default_str();
   bench_command->add_option("--gen", bench.gen, "Tokens that each row decodes")
+      ->check(CLI::Range(1, 1 << 26))
       ->capture_default_str();
   bench_command
       ->add_option(
           "--rows", bench.rows, "Sequences that run together: one number or several, by commas"
       )
       ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  bench_command->add_option("--repeat", bench.repeat, "Measured runs")->capture_default_str();
+  bench_command->add_option("--repeat", bench.repeat, "Measured runs")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   bench_command->add_flag("--json", bench.json, "Print one JSON object");
   bench_command->callback([&] { code = RunBench(bench); });
 
@@ -216,16 +259,20 @@ int Main(int argc, char** argv) {
   // CLI11 would only say that a command is missing.
   const auto named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(app.get_subcommands({}), named)) {
-    fmt::print(stderr, "hearth: unknown command '{}' (see `hearth --help`)\n", Printable(argv[1]));
+    Complain(fmt::format("unknown command '{}' (see `hearth --help`)", Printable(argv[1])));
     return kWrongUsage;
   }
+  std::vector<std::string> arguments = Arguments(argc, argv);
   try {
-    app.parse(argc, argv);
+    app.parse(arguments);
   } catch (const CLI::Success& success) {
-    return app.exit(success);
+    code = app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "hearth: {} (see `hearth --help`)\n", Printable(error.what()));
+    Complain(fmt::format("{} (see `hearth --help`)", error.what()));
     return kWrongUsage;
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw Error(ErrorCode::kIo, "standard output: cannot be written");
   }
   return code;
 }
@@ -236,14 +283,17 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return hearth::Main(argc, argv);
+  } catch (const hearth::TemplateError& error) {
+    // The template came with the model: no other flag would mend it.
+    hearth::Complain(error.what());
   } catch (const hearth::Error& error) {
-    fmt::print(stderr, "hearth: {}\n", error.what());
+    hearth::Complain(error.what());
     return error.code() == hearth::ErrorCode::kInvalidArgument ? hearth::kWrongUsage
                                                                : hearth::kFailed;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "hearth: out of memory\n");
+    hearth::Complain("out of memory");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "hearth: {}\n", error.what());
+    hearth::Complain(error.what());
   }
   return hearth::kFailed;
 }

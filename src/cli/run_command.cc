@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/complaint.h"
 #include "cli/conversation.h"
 #include "cli/interrupt.h"
 #include "cli/loaded_model.h"
@@ -36,8 +37,9 @@ std::string_view ReasonName(FinishReason reason) {
 }
 
 void Write(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw Error(ErrorCode::kIo, "standard output: cannot be written");
+  }
 }
 
 double PerSecond(std::size_t count, double seconds) {
@@ -152,6 +154,9 @@ bool ReadLine(std::string& line) {
         line.clear();
         return true;
       }
+      if (!line.empty()) {
+        Write("\n");  // Ctrl-D left the cursor behind the text
+      }
       return !line.empty();
     }
     line.push_back(static_cast<char>(byte));
@@ -180,7 +185,7 @@ int Chat(LoadedModel& loaded, const RunOptions& options, std::uint64_t seed) {
         PrintStats(answer);
       }
     } catch (const Error& error) {
-      fmt::print(stderr, "hearth: {}\n", error.what());
+      Complain(error.what());
     }
     InterruptScope::Clear();
   }
@@ -192,6 +197,12 @@ int RunRun(const RunOptions& options) {
   Validate(options.sampling);
   const bool terminal = isatty(STDIN_FILENO) != 0;
   const bool chat = !options.prompt && terminal;
+  if (options.sampling.top_logprobs && !options.json) {
+    throw Error(ErrorCode::kInvalidArgument, "run: --logprobs wants --json");
+  }
+  if (options.raw && !options.system.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "run: --raw has no place for --system");
+  }
   if (chat && (options.json || options.raw)) {
     throw Error(ErrorCode::kInvalidArgument, "run: --json and --raw want a prompt");
   }

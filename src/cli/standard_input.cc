@@ -20,6 +20,9 @@ std::string ReadStandardInput() {
       );
     }
   }
+  if (std::ferror(stdin) != 0) {
+    throw Error(ErrorCode::kIo, "standard input: cannot be read to its end");
+  }
   return text;
 }
 

@@ -8,7 +8,7 @@ namespace hearth {
 
 inline constexpr std::size_t kMostStandardInput = std::size_t{16} << 20;
 
-// All of it, to its end. Errors: kResourceExhausted past kMostStandardInput bytes.
+// All of it, to its end. Errors: kResourceExhausted past kMostStandardInput bytes, kIo.
 std::string ReadStandardInput();
 
 }  // namespace hearth

@@ -12,7 +12,8 @@ namespace hearth {
 //   the polynomial of degree 7 in r by Horner's rule, times 2^n.
 float VectorExp(float x);
 
-// out = (x * (1 / sqrt(mean(x^2) + epsilon))) * weight. The squares are summed in 16 strided lanes (lane j
+// out = (x * (1 / sqrt(mean(x^2) + epsilon) + mean(x^2) * 0)) * weight; the last sum makes the row NaN when its squares
+// overflow, where it would silently become zero. The squares are summed in 16 strided lanes (lane j
 // takes x[j], x[j + 16], ...), the lanes by FixedTreeSum.
 // Shapes: x, weight, out [width]; out may be x.
 struct RmsNormArgs {

@@ -83,12 +83,12 @@ AutoregressiveResult GenerateAutoregressive(
     if (!receiver(sampled)) {
       break;
     }
-    if (timings.generated_tokens == limit) {
-      result.reason = FinishReason::kLength;
-      break;
-    }
     if (cancelled()) {
       result.reason = FinishReason::kCancelled;
+      break;
+    }
+    if (timings.generated_tokens == limit) {
+      result.reason = FinishReason::kLength;
       break;
     }
     history.push_back(sampled.token);

@@ -13,6 +13,8 @@ class GgufWeights final : public WeightSource {
  public:
   GgufWeights(const FileMap& map, const GgufFile& file) : map_(map), file_(file) {}
 
+  std::string name() const override { return file_.name(); }
+
   std::optional<WeightView> Find(const std::string& name) const override;
   std::vector<std::string> Names() const override;
   void Release(const WeightView& view) const override;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "contracts/error.h"
+#include "contracts/printable.h"
 #include "kernels/dequantize.h"
 #include "models/rotary.h"
 #include "platform/aligned_buffer.h"
@@ -31,13 +32,15 @@ class Loader {
   WeightView View(const std::string& name, std::size_t rows, std::size_t columns) {
     const std::optional<WeightView> view = source_.Find(name);
     if (!view) {
-      throw Error(ErrorCode::kCorruptData, "model: tensor '" + name + "' is missing");
+      throw Error(
+          ErrorCode::kCorruptData, source_.name() + ": tensor '" + Printable(name) + "' is missing"
+      );
     }
     if (view->rows != rows || view->columns != columns) {
       throw Error(
           ErrorCode::kCorruptData,
-          "model: tensor '" + name + "' is " + Shape(view->rows, view->columns) + ", wanted " +
-              Shape(rows, columns)
+          source_.name() + ": tensor '" + Printable(name) + "' is " +
+              Shape(view->rows, view->columns) + ", wanted " + Shape(rows, columns)
       );
     }
     if (used_.insert(name).second) {
@@ -69,7 +72,8 @@ class Loader {
       if (!used_.contains(name)) {
         throw Error(
             ErrorCode::kUnsupported,
-            "model: tensor '" + name + "' is not one that the llama family of hearth uses"
+            source_.name() + ": tensor '" + Printable(name) +
+                "' is not one that the llama family of hearth uses"
         );
       }
     }
@@ -162,7 +166,7 @@ Llama::Llama(const LlamaConfig& config, const WeightSource& source, Backend& bac
   if (PaddedHeadDim(config.head_dim) > kMostPaddedHeadDim || config.head_dim % 16 != 0) {
     throw Error(
         ErrorCode::kUnsupported,
-        "model: head size is " + std::to_string(config.head_dim) +
+        source.name() + ": head size is " + std::to_string(config.head_dim) +
             ", wanted a multiple of 16 up to " + std::to_string(kMostPaddedHeadDim)
     );
   }

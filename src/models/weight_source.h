@@ -15,6 +15,9 @@ class WeightSource {
  public:
   virtual ~WeightSource() = default;
 
+  // What messages call it: the file's path.
+  virtual std::string name() const = 0;
+
   // The tensor of that name, nothing when the file has none.
   // Errors: kUnsupported when its element type is one that hearth cannot read, naming both.
   virtual std::optional<WeightView> Find(const std::string& name) const = 0;

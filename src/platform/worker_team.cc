@@ -87,6 +87,13 @@ struct WorkerTeam::State {
     wake.notify_all();
   }
 
+  // Ends the members and joins them.
+  void Stop() {
+    stopping = true;
+    Publish();
+    threads.clear();
+  }
+
   std::vector<std::exception_ptr> errors;  // [member]
   const std::function<void(int)>* job = nullptr;
   bool stopping = false;
@@ -106,14 +113,24 @@ WorkerTeam::WorkerTeam(int members) {
     );
   }
   state_ = std::make_unique<State>(members);
-  for (int member = 1; member < members; ++member) {
-    state_->threads.emplace_back([state = state_.get(), member] { state->Loop(member); });
+  try {
+    for (int member = 1; member < members; ++member) {
+      state_->threads.emplace_back([state = state_.get(), member] { state->Loop(member); });
+    }
+  } catch (const std::exception& error) {
+    // Those that run wait for work, and would be waited for.
+    const std::size_t started = state_->threads.size() + 1;
+    state_->Stop();
+    throw Error(
+        ErrorCode::kResourceExhausted,
+        "threads: only " + std::to_string(started) + " of " + std::to_string(members) +
+            " could be started (" + error.what() + ")"
+    );
   }
 }
 
 WorkerTeam::~WorkerTeam() {
-  state_->stopping = true;
-  state_->Publish();
+  state_->Stop();
 }
 
 int WorkerTeam::members() const {

@@ -15,7 +15,8 @@ namespace hearth {
 // Errors:    an exception of a member is rethrown by Run after all have ended (the lowest member's).
 class WorkerTeam {
  public:
-  // `members` counts the caller; 1 starts no thread. Errors: kInvalidArgument unless 1 .. 256.
+  // `members` counts the caller; 1 starts no thread. Errors: kInvalidArgument unless 1 .. 256,
+  // kResourceExhausted when the system does not start them.
   explicit WorkerTeam(int members);
   ~WorkerTeam();
   WorkerTeam(const WorkerTeam&) = delete;

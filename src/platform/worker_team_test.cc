@@ -1,8 +1,11 @@
 #include "platform/worker_team.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -60,6 +63,24 @@ TEST(WorkerTeam, RefusesImpossibleSizes) {
   EXPECT_THROW(WorkerTeam(0), Error);
   EXPECT_THROW(WorkerTeam(257), Error);
 }
+
+#ifndef HEARTH_SANITIZED  // sanitizers need address space of their own
+TEST(WorkerTeamDeathTest, SaysSoWhenTheSystemStartsNoMoreThreads) {
+  const auto starve = [] {
+    // Each thread wants a stack of some megabytes.
+    const struct rlimit limit{std::size_t{256} << 20, std::size_t{256} << 20};
+    setrlimit(RLIMIT_AS, &limit);
+    alarm(20);
+    try {
+      const WorkerTeam team(256);
+    } catch (const Error& error) {
+      std::exit(error.code() == ErrorCode::kResourceExhausted ? 7 : 8);
+    }
+    std::exit(9);
+  };
+  EXPECT_EXIT(starve(), ::testing::ExitedWithCode(7), "");
+}
+#endif
 
 #if defined(__x86_64__)
 TEST(FloatMode, FlushesInsideTheScopeOnly) {

@@ -3,10 +3,11 @@
 
 import json
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
-from program import assert_refused, run
+from program import BINARY, assert_refused, run
 
 
 class Refusals(unittest.TestCase):
@@ -27,6 +28,23 @@ class Refusals(unittest.TestCase):
         self.refused(2, "run", "--temperature", "nan", "none", "hello", contains=["temperature"])
         self.refused(2, "run", "--top-p", "1.5", "none", "hello", contains=["top_p"])
         self.refused(2, "run", "--temperature=-1", "none", "hello", contains=["temperature"])
+
+    def test_numbers_that_do_not_fit_are_not_bent(self):
+        for seed in ("-1", "18446744073709551616", "7x", ""):
+            self.refused(2, "run", f"--seed={seed}", "none", "hello", contains=["--seed"])
+        for value in ("-1", "0", "18446744073709551615"):
+            self.refused(2, "bench", f"--prompt={value}", contains=["--prompt"])
+        self.refused(2, "bench", "--rows", "0", contains=["--rows"])
+
+    def test_an_empty_value_does_not_swallow_the_next_argument(self):
+        self.refused(2, "run", "--threads=", "--max-tokens", "2", contains=["--threads"])
+        self.refused(2, "run", "--raw", "--system=told", "none", "hello", contains=["--system"])
+        self.refused(2, "run", "--logprobs", "2", "none", "hello", contains=["--json"])
+
+    def test_names_with_control_characters_stay_on_one_line(self):
+        self.refused(1, "info", "a\nb\x1b[31m")
+        self.refused(1, "info", "none", environment={"HEARTH_HOME": "/tmp/a\nb"})
+        self.refused(2, "frob\nnicate")
 
     def test_missing_model(self):
         with tempfile.TemporaryDirectory() as home:
@@ -59,6 +77,16 @@ class Plain(unittest.TestCase):
             self.assertGreater(len(result.stdout), 100)
             self.assertEqual(result.stderr, b"")
         self.assertRegex(run("--version").stdout.decode(), r"^hearth \d+\.\d+\.\d+ \(.*portable.*\)\n$")
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        for command in (["--help"], ["--version"], ["info", "--help"]):
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([BINARY, *command], stdout=full, stderr=subprocess.PIPE, timeout=60)
+            self.assertEqual(result.returncode, 1, command)
+            self.assertIn(b"standard output", result.stderr)
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([BINARY, "frobnicate"], stderr=full, timeout=60)
+        self.assertEqual(result.returncode, 2)
 
     def test_plan(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -33,7 +33,7 @@ class Refusals(unittest.TestCase):
     def test_wrong_settings_for_a_good_model(self):
         self.refused(2, "run", "smollm2", "hi", "--isa", "mmx", contains=["mmx", "portable"])
         self.refused(2, "run", "smollm2", "hi", "--numerics", "f8", contains=["f8"])
-        self.refused(2, "bench", "smollm2", "--rows", "0", contains=["rows"])
+        self.refused(2, "bench", "smollm2", "--rows", "1024", "--prompt", "8000", "--gen", "1", contains=["cache"])
         self.refused(2, "bench", "smollm2", "--prompt", "9000", contains=["8192"])
         self.refused(2, "run", "smollm2", "", contains=["empty"])
         self.refused(1, "run", "smollm2", "word " * 9000, contains=["8192"])
@@ -88,6 +88,14 @@ class Answers(unittest.TestCase):
             self.assertEqual(token["top_logprobs"][0]["id"], token["id"])
         self.assertGreater(answer["timings"]["decode_tokens_per_second"], 0)
 
+    def test_logit_biases_may_be_several(self):
+        flags = ["run", "smollm2", "Name a colour.", "--json", "--max-tokens", 1]
+        first = json.loads(run(*flags).stdout)["tokens"][0]["id"]
+        barred = run(*flags, "--logit-bias", f"{first}:-100", "--logit-bias", "0:-100")
+        self.assertNotEqual(json.loads(barred.stdout)["tokens"][0]["id"], first)
+        forced = run(*flags, "--logit-bias", "504:1000", "--logit-bias", f"{first}:-100")
+        self.assertEqual(json.loads(forced.stdout)["tokens"][0]["id"], 504)
+
     def test_max_tokens_is_exact(self):
         for count in (1, 2, 7):
             answer = json.loads(run("run", "smollm2", "Count to one hundred.", "--json", "--max-tokens", count).stdout)
@@ -127,6 +135,23 @@ class Answers(unittest.TestCase):
             process.stdout.close()
             process.wait(timeout=60)
             self.assertNotEqual(process.returncode, 0)
+
+    def test_lost_output_is_a_failure(self):
+        for command in (["run", "smollm2", "Hi"], ["tokenize", "smollm2", "Hi"], ["info", "smollm2"]):
+            with open("/dev/full", "w") as full:
+                result = subprocess.run(
+                    [BINARY, *command], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, timeout=120
+                )
+            self.assertEqual(result.returncode, 1, command)
+            self.assertIn(b"standard output", result.stderr)
+
+    def test_standard_input_that_cannot_be_read_is_a_failure(self):
+        with tempfile.TemporaryDirectory() as folder:
+            descriptor = os.open(folder, os.O_RDONLY)
+            result = run("run", "smollm2", stdin=descriptor)
+            os.close(descriptor)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"standard input", result.stderr)
 
     def test_ctrl_c_stops_a_single_answer(self):
         with subprocess.Popen(

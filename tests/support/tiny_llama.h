@@ -26,6 +26,8 @@ class TinyLlama final : public WeightSource {
 
   const LlamaConfig& config() const { return config_; }
 
+  std::string name() const override { return "tiny model"; }
+
   std::optional<WeightView> Find(const std::string& name) const override;
   std::vector<std::string> Names() const override;
 

@@ -10,8 +10,9 @@ void RmsNorm(const RmsNormArgs& args) {
     const __m512 x = _mm512_maskz_loadu_ps(FirstLanes(args.width - i), args.x + i);
     lanes = _mm512_add_ps(lanes, _mm512_mul_ps(x, x));
   }
-  const __m128 mean = _mm_set_ss(TreeSum(lanes) / static_cast<float>(args.width) + args.epsilon);
-  const float inverse = 1.0f / _mm_cvtss_f32(_mm_sqrt_ss(mean));
+  const float mean = TreeSum(lanes) / static_cast<float>(args.width);
+  const float root = _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(mean + args.epsilon)));
+  const float inverse = 1.0f / root + mean * 0.0f;
   for (std::size_t i = 0; i < args.width; i += 16) {
     const __mmask16 mask = FirstLanes(args.width - i);
     const __m512 x = _mm512_maskz_loadu_ps(mask, args.x + i);

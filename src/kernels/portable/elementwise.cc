@@ -10,7 +10,7 @@ void RmsNorm(const RmsNormArgs& args) {
     lanes[i % 16] += args.x[i] * args.x[i];
   }
   const float mean = FixedTreeSum(lanes) / static_cast<float>(args.width);
-  const float inverse = 1.0f / std::sqrt(mean + args.epsilon);
+  const float inverse = 1.0f / std::sqrt(mean + args.epsilon) + mean * 0.0f;
   for (std::size_t i = 0; i < args.width; ++i) {
     args.out[i] = (args.x[i] * inverse) * args.weight[i];
   }

@@ -19,6 +19,8 @@ class Checkpoint final : public WeightSource {
 
   const LlamaConfig& config() const { return config_; }
 
+  std::string name() const override { return "checkpoint"; }
+
   std::optional<WeightView> Find(const std::string& name) const override;
   std::vector<std::string> Names() const override;
 
