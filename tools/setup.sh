@@ -9,7 +9,7 @@ set -euo pipefail
 # Debian 12 names. ARCHITECTURE.md says what each library is for.
 packages=(
   g++ cmake ninja-build make
-  libboost1.81-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libssl-dev
+  libboost1.81-dev nlohmann-json3-dev libcli11-dev libfmt-dev libssl-dev
   libgtest-dev libgmock-dev
 )
 rust_minimum=1.85

@@ -82,6 +82,9 @@ Answer Conversation::Ask(
         answer.prompt,
         options,
         [&](const SampledToken& token) {
+          if (answer.tokens.empty()) {
+            answer.first_token_seconds = loaded_.SecondsSinceStart();
+          }
           answer.tokens.push_back(token);
           deliver(detokenizer.Push(token.token));
           return true;

@@ -22,13 +22,15 @@ struct Answer {
   std::vector<TokenId> prompt;
   std::vector<SampledToken> tokens;
   AutoregressiveResult result;
+  double first_token_seconds =
+      0;  // from the start of loading to the first token, whatever lay between
 };
 
 // Ownership: borrows the loaded model, which outlives it.
 // Threads:   one at a time.
 class Conversation {
  public:
-  // `seed` is the one of every draw.
+  // `seed` is that of the first turn's draws; later turns draw from seeds mixed from it.
   Conversation(LoadedModel& loaded, const RunOptions& options, std::uint64_t seed);
 
   // Answers a user's message: `piece` gets the text as it comes, whole characters only. The message and the answer

@@ -41,7 +41,11 @@ LoadedModel::LoadedModel(const EngineOptions& options)
       team_(options.threads == 0 ? UsableCores() : options.threads) {
   backend_ = MakeCpuBackend(kernels_, NumericsOf(options), team_);
   model_ = MakeGgufModel(file_, weights_, *backend_);
-  load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  load_seconds_ = SecondsSinceStart();
+}
+
+double LoadedModel::SecondsSinceStart() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
 const Tokenizer& LoadedModel::tokenizer() const {

@@ -45,10 +45,11 @@ class LoadedModel {
 
   Isa isa() const { return kernels_.isa; }
 
-  std::size_t file_bytes() const { return map_.bytes().size(); }
-
   // Seconds that opening and packing took.
   double load_seconds() const { return load_seconds_; }
+
+  // Seconds since loading began.
+  double SecondsSinceStart() const;
 
  private:
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

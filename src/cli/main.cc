@@ -34,12 +34,12 @@ void AddEngineOptions(CLI::App& command, EngineOptions& options) {
   command.add_option("--threads", options.threads, "Worker threads (default: every usable core)")
       ->check(CLI::Range(1, 256));
   command.add_option(
-      "--isa", options.isa, "Instruction set: portable, avx512 (default: the best here)"
+      "--isa",
+      options.isa,
+      "Instruction set: portable, avx512 (default: HEARTH_ISA, else the best here)"
   );
   command
-      .add_option(
-          "--numerics", options.numerics, "default, or f32: everything in float32, slow and exact"
-      )
+      .add_option("--numerics", options.numerics, "default, or f32: everything in float32, slow")
       ->capture_default_str();
 }
 
@@ -147,7 +147,11 @@ void AddRun(CLI::App& app, RunOptions& run, int& code) {
       "run", "Answer a prompt; without one, chat on a terminal or answer what is piped in"
   );
   AddEngineOptions(*command, run.engine);
-  command->add_option("PROMPT", run.prompt, "What to answer");
+  command->add_option(
+      "PROMPT",
+      run.prompt,
+      "What to answer (default: standard input, which is not read when this is given)"
+  );
   command->add_option("--system", run.system, "System message before the conversation");
   command->add_option("--max-tokens", run.max_tokens, "Longest answer, in tokens")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
@@ -174,7 +178,8 @@ void AddRun(CLI::App& app, RunOptions& run, int& code) {
 
 void AddTokenize(CLI::App& app, TokenizeOptions& tokenize, int& code) {
   CLI::App* command = app.add_subcommand("tokenize", "Show the tokens of a text");
-  command->add_option("MODEL", tokenize.model, "A model file, or the name of an installed model");
+  command->add_option("MODEL", tokenize.model, "A model file, or the name of an installed model")
+      ->default_str(kDefaultModel);
   command->add_option("TEXT", tokenize.text, "The text (default: standard input)");
   command->add_flag("--special", tokenize.special, "Read special tokens in the text as such");
   command->add_flag(
@@ -209,6 +214,7 @@ std::vector<std::string> Arguments(int argc, char** argv) {
 int Main(int argc, char** argv) {
   CLI::App app("hearth runs language models on this machine.", "hearth");
   app.set_version_flag("--version", Version());
+  app.footer("Models lie in the models folder of $HEARTH_HOME (default: ~/.cache/hearth).");
   app.require_subcommand(1);
   int code = 0;
 
@@ -244,7 +250,8 @@ int Main(int argc, char** argv) {
   std::string info_model;
   bool info_json = false;
   CLI::App* info_command = app.add_subcommand("info", "Show what a model file holds");
-  info_command->add_option("MODEL", info_model, "A model file, or the name of an installed model");
+  info_command->add_option("MODEL", info_model, "A model file, or the name of an installed model")
+      ->default_str(kDefaultModel);
   info_command->add_flag("--json", info_json, "Print one JSON object");
   info_command->callback([&] { code = RunInfo(info_model, info_json); });
 

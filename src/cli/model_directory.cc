@@ -32,10 +32,12 @@ std::filesystem::path HearthHome() {
 
 std::filesystem::path FindModel(const std::string& model) {
   std::error_code ignored;
-  if (std::filesystem::exists(model, ignored)) {
+  const bool named = model.find('/') == std::string::npos;
+  // A folder of the same name does not hide an installed model; as a path it gets the message of its own.
+  if (std::filesystem::exists(model, ignored) &&
+      !(named && std::filesystem::is_directory(model, ignored))) {
     return model;
   }
-  const bool named = model.find('/') == std::string::npos;
   const std::filesystem::path folder = HearthHome() / "models";
   const std::filesystem::path file =
       folder / ((model == kDefaultModel ? kDefaultFile : model) + std::string(".gguf"));
@@ -48,6 +50,8 @@ std::filesystem::path FindModel(const std::string& model) {
   }
   if (model == kDefaultModel) {
     message += "; `make run` fetches it";
+  } else if (named && model.find(' ') != std::string::npos) {
+    message += "; the first argument is the model: hearth run smollm2 \"...\"";
   }
   throw Error(ErrorCode::kNotFound, message);
 }

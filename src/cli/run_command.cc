@@ -12,6 +12,7 @@
 #include "cli/conversation.h"
 #include "cli/interrupt.h"
 #include "cli/loaded_model.h"
+#include "cli/model_directory.h"
 #include "cli/standard_input.h"
 #include "contracts/error.h"
 #include "platform/peak_memory.h"
@@ -84,7 +85,7 @@ Json ToJson(const Answer& answer, LoadedModel& loaded, std::uint64_t seed) {
       {"peak_memory_bytes", PeakMemoryBytes()},
       {"timings",
        {{"load_seconds", loaded.load_seconds()},
-        {"load_to_first_token_seconds", loaded.load_seconds() + timings.prefill_seconds},
+        {"load_to_first_token_seconds", answer.first_token_seconds},
         {"prompt_tokens", timings.prompt_tokens},
         {"cached_tokens", timings.cached_tokens},
         {"generated_tokens", timings.generated_tokens},
@@ -208,7 +209,11 @@ int RunRun(const RunOptions& options) {
   }
   std::string prompt;
   if (!chat) {
+    FindModel(options.engine.model.empty() ? kDefaultModel : options.engine.model);
     prompt = options.prompt ? *options.prompt : ReadStandardInput();
+    if (!options.prompt && !options.raw && prompt.ends_with('\n')) {
+      prompt.pop_back();  // the line's end is the pipe's, not the message's
+    }
     if (prompt.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "run: the prompt is empty");
     }

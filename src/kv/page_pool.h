@@ -54,7 +54,7 @@ class PagePool {
 
   std::uint32_t holders(PageId page) const { return pages_[page].holders; }
 
-  // Where a layer's part of the page begins: LayoutBytes bytes.
+  // Where a layer's part of the page begins: layout().LayerBytes() bytes.
   std::byte* LayerPart(PageId page, std::size_t layer);
 
   // Copies the whole contents of one page into another.

@@ -73,6 +73,13 @@ class Answers(unittest.TestCase):
         piped = run("run", "smollm2", stdin=None, input=b"Name a colour.")
         self.assertEqual(piped.returncode, 0, piped.stderr)
         self.assertEqual(piped.stdout, given.stdout)
+        echoed = run("run", "smollm2", stdin=None, input=b"Name a colour.\n")
+        self.assertEqual(echoed.stdout, given.stdout)
+
+    def test_a_folder_does_not_hide_an_installed_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "smollm2"))
+            self.assertEqual(run("info", "smollm2", cwd=folder).returncode, 0)
 
     def test_json(self):
         answer = json.loads(
@@ -86,7 +93,11 @@ class Answers(unittest.TestCase):
             self.assertEqual(len(token["top_logprobs"]), 3)
             # Greedy: the chosen token is the most probable one.
             self.assertEqual(token["top_logprobs"][0]["id"], token["id"])
-        self.assertGreater(answer["timings"]["decode_tokens_per_second"], 0)
+        timings = answer["timings"]
+        self.assertGreater(timings["decode_tokens_per_second"], 0)
+        self.assertGreaterEqual(
+            timings["load_to_first_token_seconds"], timings["load_seconds"] + timings["prefill_seconds"]
+        )
 
     def test_logit_biases_may_be_several(self):
         flags = ["run", "smollm2", "Name a colour.", "--json", "--max-tokens", 1]
