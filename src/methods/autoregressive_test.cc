@@ -1,0 +1,152 @@
+#include "methods/autoregressive.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "contracts/error.h"
+
+namespace hearth {
+namespace {
+
+constexpr std::size_t kVocabulary = 10;
+
+// Counts: after token t comes t + 1. Keeps what it was fed.
+class CountingModel final : public LanguageModel {
+ public:
+  explicit CountingModel(std::size_t context) {
+    facts_.vocabulary = kVocabulary;
+    facts_.context_length = context;
+    facts_.kv = {1, 1, 32, KvStorage::kBF16};
+  }
+
+  const ModelFacts& facts() const override { return facts_; }
+
+  void Forward(std::span<const ForwardRow> rows, float* logits) override {
+    for (const ForwardRow& row : rows) {
+      row.sequence->Reserve(row.tokens.size());
+      row.sequence->Advance(row.tokens.size());
+      calls.push_back(row.tokens.size());
+      fed.insert(fed.end(), row.tokens.begin(), row.tokens.end());
+      if (row.logits == LogitSelection::kLast) {
+        std::fill_n(logits, kVocabulary, 0.0f);
+        logits[(row.tokens.back() + 1) % kVocabulary] = 1.0f;
+      }
+    }
+  }
+
+  std::vector<std::size_t> calls;
+  std::vector<TokenId> fed;
+
+ private:
+  ModelFacts facts_{};
+};
+
+struct Answering {
+  explicit Answering(std::size_t context = 100)
+      : model(context), pool(model.facts().kv, 4), sequence(pool) {}
+
+  AutoregressiveResult operator()(
+      const std::vector<TokenId>& prompt, const AutoregressiveOptions& options
+  ) {
+    Sampler sampler({}, 1, {.size = kVocabulary});
+    return GenerateAutoregressive(
+        model,
+        sequence,
+        sampler,
+        prompt,
+        options,
+        [&](const SampledToken& token) {
+          delivered.push_back(token.token);
+          return delivered.size() != refuse_at;
+        },
+        [&] { return cancel_after-- == 0; }
+    );
+  }
+
+  CountingModel model;
+  PagePool pool;
+  KvSequence sequence;
+  std::vector<TokenId> delivered;
+  std::size_t refuse_at = 0;
+  int cancel_after = -1;
+};
+
+TEST(Autoregressive, DeliversExactlyMaxTokens) {
+  for (const std::size_t count : {1u, 2u, 5u}) {
+    Answering run;
+    const AutoregressiveResult result = run({1, 2}, {.max_tokens = count});
+    EXPECT_EQ(result.reason, FinishReason::kLength);
+    EXPECT_EQ(run.delivered.size(), count);
+    EXPECT_EQ(run.delivered.front(), 3u);
+    // The last token is delivered, not fed.
+    EXPECT_EQ(run.sequence.length(), 2 + count - 1);
+    EXPECT_EQ(result.timings.decode_steps, count - 1);
+  }
+}
+
+TEST(Autoregressive, AStopTokenEndsTheAnswerAndIsNotDelivered) {
+  Answering run;
+  const AutoregressiveResult result = run({1}, {.stop_tokens = {4}});
+  EXPECT_EQ(result.reason, FinishReason::kStop);
+  EXPECT_EQ(run.delivered, (std::vector<TokenId>{2, 3}));
+}
+
+TEST(Autoregressive, CutsThePromptAndLeavesOutWhatIsCached) {
+  Answering run;
+  run({1, 2, 3, 4, 5}, {.max_tokens = 1, .prefill_chunk = 2});
+  EXPECT_EQ(run.model.calls, (std::vector<std::size_t>{2, 2, 1}));
+  const AutoregressiveResult result = run({1, 2, 3, 4, 5, 6, 7}, {.max_tokens = 1});
+  EXPECT_EQ(result.timings.cached_tokens, 5u);
+  EXPECT_EQ(run.model.fed, (std::vector<TokenId>{1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(run.delivered.back(), 8u);
+}
+
+TEST(Autoregressive, AFullContextEndsTheAnswer) {
+  Answering run(8);
+  const AutoregressiveResult result = run({1, 2, 3, 4, 5, 6}, {.max_tokens = 50});
+  EXPECT_EQ(result.reason, FinishReason::kLength);
+  EXPECT_EQ(run.delivered.size(), 2u);
+  Answering last(8);
+  last({1, 2, 3, 4, 5, 6, 7}, {.max_tokens = 50});
+  EXPECT_EQ(last.delivered.size(), 1u);
+}
+
+TEST(Autoregressive, RefusesPromptsThatCannotRun) {
+  Answering full(4);
+  try {
+    full({1, 2, 3, 4}, {});
+    FAIL() << "ran";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kResourceExhausted);
+    EXPECT_NE(std::string(error.what()).find("context of 4"), std::string::npos);
+  }
+  Answering empty;
+  EXPECT_THROW(empty({}, {}), Error);
+  Answering cached;
+  cached({1, 2}, {.max_tokens = 1});
+  EXPECT_THROW(cached({1, 2}, {}), Error);
+}
+
+TEST(Autoregressive, IsCancelledBetweenChunksAndBetweenSteps) {
+  Answering early;
+  early.cancel_after = 1;
+  EXPECT_EQ(early({1, 2, 3, 4}, {.prefill_chunk = 1}).reason, FinishReason::kCancelled);
+  EXPECT_EQ(early.sequence.length(), 1u);
+  EXPECT_TRUE(early.delivered.empty());
+  Answering late;
+  late.cancel_after = 2;
+  EXPECT_EQ(late({1}, {}).reason, FinishReason::kCancelled);
+  EXPECT_EQ(late.delivered.size(), 2u);
+}
+
+TEST(Autoregressive, AReceiverThatWantsNoMoreEndsIt) {
+  Answering run;
+  run.refuse_at = 3;
+  EXPECT_EQ(run({1}, {}).reason, FinishReason::kStop);
+  EXPECT_EQ(run.delivered.size(), 3u);
+}
+
+}  // namespace
+}  // namespace hearth
