@@ -15,7 +15,7 @@ Subscription& Subscription::operator=(Subscription&& other) noexcept {
 Subscription::~Subscription() {
   try {
     Reset();
-  } catch (...) {
+  } catch (...) {  // NOLINT(bugprone-empty-catch): a destructor has nobody to tell
   }
 }
 

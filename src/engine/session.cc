@@ -13,7 +13,7 @@ namespace {
 using boost::asio::awaitable;
 
 // The reference engine's numbers are doubles: beyond this, a limit would not be exact there.
-constexpr std::int64_t kMaxOutputTokens = (std::int64_t{1} << 53) - 1;
+constexpr std::int64_t kMaxOutputTokens = 9'007'199'254'740'991;  // 2^53 - 1
 
 template <class Number>
 void RequirePositive(const char* field, Number value) {
@@ -120,7 +120,7 @@ void Session::Cancel(CancelReason reason) {
   StopIdle();
   if (state_ == SessionState::kCreated) {
     GenerationOutcome outcome;
-    outcome.end = GenerationOutcome::Cancelled{*cancel_.reason()};
+    outcome.end = GenerationOutcome::Cancelled{cancel_.reason().value_or(reason)};
     Finish(std::move(outcome));
   }
 }
@@ -235,9 +235,7 @@ awaitable<MethodResult> Session::Execute() {
   method_ = std::move(plan.method);
   if (control_.output == OutputMode::kCollect) {
     reservation_.emplace(resources_.reserve_output(output_limit_));
-    std::vector<TokenId> buffer;
-    buffer.reserve(output_limit_);
-    output_ = std::move(buffer);
+    output_.reserve(output_limit_);
   }
   run_ = co_await method_->CreateRun(cancel_);
   cancel_.ThrowIfCancelled();
@@ -284,7 +282,9 @@ void Session::Finish(GenerationOutcome outcome) {
   StopIdle();
   Guarded([&] { external_.Reset(); });
   outcome.committed_tokens = committed_tokens_;
-  outcome.output = std::move(output_);
+  if (reservation_) {
+    outcome.output = std::move(output_);
+  }
   outcome_ = std::move(outcome);
   outcome_known_.NotifyAll();
   reader_wake_.NotifyAll();
@@ -330,7 +330,7 @@ void Session::Guarded(const std::function<void()>& action) {
       if (resources_.report) {
         resources_.report(std::current_exception());
       }
-    } catch (...) {
+    } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
     }
   }
 }

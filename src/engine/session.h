@@ -206,8 +206,8 @@ class Session : public std::enable_shared_from_this<Session>, private Generation
 
   std::shared_ptr<InferenceMethod> method_;
   std::unique_ptr<MethodRun> run_;
-  std::optional<Owned<std::uint64_t>> reservation_;
-  std::optional<std::vector<TokenId>> output_;  // collect, once reserved
+  std::optional<Owned<std::uint64_t>> reservation_;  // collect; closed, not reset, at the end
+  std::vector<TokenId> output_;                      // of the outcome, when there was a reservation
 
   std::uint64_t output_limit_ = 0;
   std::uint64_t committed_tokens_ = 0;

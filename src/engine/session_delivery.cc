@@ -97,7 +97,7 @@ awaitable<CommitAnswer> Session::PublishTokens(
       co_return go_on ? CommitAnswer::kContinue : CommitAnswer::kStop;
     }
     case OutputMode::kCollect:
-      self->output_->insert(self->output_->end(), token_ids.begin(), token_ids.end());
+      self->output_.insert(self->output_.end(), token_ids.begin(), token_ids.end());
       self->committed_tokens_ += token_ids.size();
       break;
     case OutputMode::kStream: {

@@ -9,6 +9,7 @@
 #include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <thread>
@@ -107,8 +108,8 @@ TEST_F(SessionTest, EveryWaiterGetsTheOneResultLateOnesToo) {
 
 TEST_F(SessionTest, ANextThatWasPostedBeforeTheTimerFiredWins) {
   Open(OutputMode::kStream);
-  reader.emplace(session->TakeReader());
-  const auto next = loop.Spawn(reader->Next());
+  TakeReader();
+  const auto next = Next();
   timer.Fire();
   loop.RunUntilIdle();
   EXPECT_EQ(session->state(), SessionState::kRunning);
@@ -117,9 +118,9 @@ TEST_F(SessionTest, ANextThatWasPostedBeforeTheTimerFiredWins) {
 
 TEST_F(SessionTest, ANextThatWasPostedAfterTheTimerFiredLoses) {
   Open(OutputMode::kStream);
-  reader.emplace(session->TakeReader());
+  TakeReader();
   timer.Fire();
-  const auto next = loop.Spawn(reader->Next());
+  const auto next = Next();
   loop.RunUntilIdle();
   EXPECT_EQ(Outcome(), "cancelled");
   EXPECT_FALSE(next->value());
@@ -127,7 +128,7 @@ TEST_F(SessionTest, ANextThatWasPostedAfterTheTimerFiredLoses) {
 
 TEST_F(SessionTest, NobodyIsResumedInsideTheCallThatWokeHim) {
   OpenRunningStream();
-  const auto next = loop.Spawn(reader->Next());
+  const auto next = Next();
   loop.RunUntilIdle();
   execute.Resolve({});
   session->Cancel();
@@ -242,17 +243,15 @@ TEST_F(SessionTest, AStreamDeliversEverythingInOrderWithinItsBounds) {
       std::vector<TokenId> received;
       std::uint64_t sequence = 0;
       for (std::size_t size = 0; size <= 9; ++size) {
-        std::vector<TokenId> ids;
-        for (std::size_t i = 0; i < size; ++i) {
-          ids.push_back(static_cast<TokenId>(sent.size() + i));
-        }
+        std::vector<TokenId> ids(size);
+        std::iota(ids.begin(), ids.end(), static_cast<TokenId>(sent.size()));
         sent.insert(sent.end(), ids.begin(), ids.end());
         const auto commit = Commit(ids);
         loop.RunUntilIdle();
         while (received.size() < sent.size()) {
-          const auto next = loop.Spawn(reader->Next());
+          const auto next = Next();
           loop.RunUntilIdle();
-          const auto& event = std::get<CommittedTokens>(*next->value());
+          const auto& event = std::get<CommittedTokens>(EventOf(*next));
           EXPECT_EQ(event.sequence, sequence++);
           EXPECT_LE(event.token_ids.size(), bound);
           received.insert(received.end(), event.token_ids.begin(), event.token_ids.end());

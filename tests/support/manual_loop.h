@@ -15,7 +15,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "contracts/aggregate_error.h"
 #include "contracts/timer.h"
@@ -27,30 +26,31 @@ namespace hearth::testing_support {
 template <class T>
 class Settled {
  public:
-  bool pending() const { return answer_.index() == 0; }
+  bool pending() const { return !value_ && !error_; }
 
-  bool failed() const { return answer_.index() == 2; }
+  bool failed() const { return error_ != nullptr; }
 
   // The value; an error is thrown. Throws std::logic_error while pending.
   const T& value() const {
-    if (failed()) {
-      std::rethrow_exception(std::get<2>(answer_));
+    if (error_) {
+      std::rethrow_exception(error_);
     }
-    if (pending()) {
+    if (!value_) {
       throw std::logic_error("still pending");
     }
-    return std::get<1>(answer_);
+    return *value_;
   }
 
   // The error's message; "" when there is none.
-  std::string error() const { return failed() ? DescribeError(std::get<2>(answer_)) : ""; }
+  std::string error() const { return failed() ? DescribeError(error_) : ""; }
 
-  void Set(T value) { answer_.template emplace<1>(std::move(value)); }
+  void Set(T value) { value_.emplace(std::move(value)); }
 
-  void Fail(std::exception_ptr error) { answer_.template emplace<2>(std::move(error)); }
+  void Fail(std::exception_ptr error) { error_ = std::move(error); }
 
  private:
-  std::variant<std::monostate, T, std::exception_ptr> answer_;
+  std::optional<T> value_;
+  std::exception_ptr error_;
 };
 
 // First in, first out, on the caller's thread.

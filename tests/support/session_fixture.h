@@ -78,7 +78,7 @@ class SessionFixture : public testing::Test, public InferenceMethod {
   }
 
   // Ends what a test left running, so that no coroutine is left behind.
-  ~SessionFixture() override {
+  void TearDown() override {
     if (session != nullptr) {
       session->Cancel();
       loop.RunUntilIdle();
@@ -113,11 +113,15 @@ class SessionFixture : public testing::Test, public InferenceMethod {
     result = loop.Spawn(session->Result());
   }
 
+  void TakeReader() { reader = std::make_unique<EventReader>(session->TakeReader()); }
+
+  auto Next() { return loop.Spawn(reader->Next()); }
+
   // A stream whose method executes; no Next is pending and nothing is queued.
   void OpenRunningStream() {
     Open(OutputMode::kStream);
-    reader.emplace(session->TakeReader());
-    const auto first = loop.Spawn(reader->Next());
+    TakeReader();
+    const auto first = Next();
     loop.RunUntilIdle();
     const auto progress = loop.Spawn(output->Progress(0));
     loop.RunUntilIdle();
@@ -129,6 +133,14 @@ class SessionFixture : public testing::Test, public InferenceMethod {
   auto Commit(std::vector<TokenId> ids) {
     committed.push_back(std::make_unique<std::vector<TokenId>>(std::move(ids)));
     return loop.Spawn(output->Commit(*committed.back()));
+  }
+
+  // The event that a Next has answered with. Throws when it has not, or when it was done.
+  static const GenerationEvent& EventOf(const Settled<std::optional<GenerationEvent>>& next) {
+    if (const std::optional<GenerationEvent>& event = next.value()) {
+      return *event;
+    }
+    throw std::logic_error("no event");
   }
 
   // The failed outcome as "code: message (cleanup_error)", another one as its status.
@@ -166,7 +178,7 @@ class SessionFixture : public testing::Test, public InferenceMethod {
   SessionResources resources;
   std::function<void()> on_terminal;
   std::shared_ptr<Session> session;
-  std::optional<EventReader> reader;
+  std::unique_ptr<EventReader> reader;
   std::shared_ptr<Settled<GenerationOutcome>> result;
 };
 
