@@ -98,6 +98,7 @@ Speed RunOnce(LanguageModel& model, PagePool& pool, const BenchOptions& options,
   const Clock::time_point decode_start = Clock::now();
   for (std::size_t step = 1; step < options.gen; ++step) {
     std::vector<ForwardRow> batch;
+    batch.reserve(rows);
     for (std::size_t row = 0; row < rows; ++row) {
       batch.push_back(feed(row, 1));
     }

@@ -70,7 +70,7 @@ Answer Conversation::Ask(
   const std::uint64_t seed = turn_ == 0 ? seed_ : Mix(seed_, turn_);
   Sampler sampler(options_.sampling, ChoiceSeed(seed, 0), loaded_.sampler_vocabulary());
   Detokenizer detokenizer(tokenizer);
-  const auto deliver = [&](std::string text) {
+  const auto deliver = [&](const std::string& text) {
     answer.text += text;
     piece(text);
   };

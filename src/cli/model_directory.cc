@@ -18,7 +18,7 @@ std::string Variable(const char* name) {
 }  // namespace
 
 std::filesystem::path HearthHome() {
-  if (const std::string home = Variable("HEARTH_HOME"); !home.empty()) {
+  if (std::string home = Variable("HEARTH_HOME"); !home.empty()) {
     return home;
   }
   if (const std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) {

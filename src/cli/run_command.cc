@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
