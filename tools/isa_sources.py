@@ -4,13 +4,13 @@ import platform
 import re
 
 # kernels/avx512/dot.cc, kernels/dot_avx2.cc, kernels/dot_amx_bf16.cc
-FOLDER = re.compile(r"^src/kernels/(avx2|avx512|amx|neon)/")
-SUFFIX = re.compile(r"^src/kernels/.*_(avx2|avx512|amx|neon)(_[a-z0-9]+)?\.cc$")
-MACHINES = {"avx2": "x86", "avx512": "x86", "amx": "x86", "neon": "arm"}
+FOLDER = re.compile(r"^src/kernels/(avx2|avx512|avx512vnni|amx|neon)/")
+SUFFIX = re.compile(r"^src/kernels/.*_(avx2|avx512|avx512vnni|amx|neon)(_[a-z0-9]+)?\.cc$")
+MACHINES = {"avx2": "x86", "avx512": "x86", "avx512vnni": "x86", "amx": "x86", "neon": "arm"}
 
 
 def isa_of(name):
-    """`avx2`, `avx512`, `amx`, `neon`, or None for a file that every machine runs. `name` starts at the root."""
+    """The instruction set (a key of MACHINES), or None for a file that every machine runs. `name` starts at the root."""
     match = FOLDER.match(name) or SUFFIX.match(name)
     return match.group(1) if match and not name.endswith("_test.cc") else None
 

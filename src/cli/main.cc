@@ -36,7 +36,7 @@ void AddEngineOptions(CLI::App& command, EngineOptions& options) {
   command.add_option(
       "--isa",
       options.isa,
-      "Instruction set: portable, avx512 (default: HEARTH_ISA, else the best here)"
+      "Instruction set: " + IsaNames() + " (default: HEARTH_ISA, else the best here)"
   );
   command
       .add_option("--numerics", options.numerics, "default, or f32: everything in float32, slow")

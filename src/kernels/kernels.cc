@@ -8,28 +8,16 @@
 namespace hearth {
 
 Kernels KernelsFor(Isa isa) {
-  const std::vector<Isa> attainable = AttainableIsas();
+  const std::vector<Isa>& attainable = AttainableIsas();
   if (std::find(attainable.begin(), attainable.end(), isa) == attainable.end()) {
     throw Error(
         ErrorCode::kUnsupported,
         "kernels: " + std::string(IsaName(isa)) + " is not attained by this machine or build"
     );
   }
-#ifndef HEARTH_PORTABLE_ONLY
-  if (isa == Isa::kAvx512) {
-    return {
-        isa,
-        avx512::QuantizeRows,
-        avx512::MatmulQuantized,
-        avx512::MatmulFloat,
-        avx512::Attention,
-        avx512::RmsNorm,
-        avx512::SwiGlu,
-    };
-  }
-#endif
-  return {
-      Isa::kPortable,
+  // Each rung replaces what it does faster; the rest stays that of the rung below.
+  Kernels kernels{
+      isa,
       portable::QuantizeRows,
       portable::MatmulQuantized,
       portable::MatmulFloat,
@@ -37,6 +25,19 @@ Kernels KernelsFor(Isa isa) {
       portable::RmsNorm,
       portable::SwiGlu,
   };
+#if defined(__x86_64__) && !defined(HEARTH_PORTABLE_ONLY)
+  if (isa >= Isa::kAvx512) {
+    kernels.quantize_rows = avx512::QuantizeRows;
+    kernels.matmul_float = avx512::MatmulFloat;
+    kernels.attention = avx512::Attention;
+    kernels.rms_norm = avx512::RmsNorm;
+    kernels.swiglu = avx512::SwiGlu;
+  }
+  if (isa >= Isa::kAvx512Vnni) {
+    kernels.matmul_quantized = avx512vnni::MatmulQuantized;
+  }
+#endif
+  return kernels;
 }
 
 }  // namespace hearth

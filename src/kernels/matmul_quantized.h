@@ -74,7 +74,7 @@ namespace portable {
 void MatmulQuantized(const MatmulQuantizedArgs& args);
 }
 
-namespace avx512 {
+namespace avx512vnni {
 void MatmulQuantized(const MatmulQuantizedArgs& args);
 }
 

@@ -6,18 +6,46 @@
 #include <fstream>
 
 #include "contracts/error.h"
+#include "contracts/printable.h"
+#include "platform/amx_probe.h"
 
 namespace hearth {
 namespace {
 
-bool RunsAvx512() {
+constexpr Isa kIsas[] = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAmx};
+
+// Whether the processor and its operating system run what `isa` adds to the one before it.
+bool Adds(Isa isa) {
 #if defined(__x86_64__) && !defined(HEARTH_PORTABLE_ONLY)
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512vnni");
-#else
+  switch (isa) {
+    case Isa::kPortable:
+      return true;
+    case Isa::kAvx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("f16c");
+    case Isa::kAvx512:
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    case Isa::kAvx512Vnni:
+      return __builtin_cpu_supports("avx512vnni");
+    case Isa::kAmx:
+      return __builtin_cpu_supports("avx512bf16") && ProbeAmx();
+  }
   return false;
+#else
+  return isa == Isa::kPortable;
 #endif
+}
+
+std::vector<Isa> FindIsas() {
+  std::vector<Isa> isas;
+  for (const Isa isa : kIsas) {
+    if (!Adds(isa)) {
+      break;
+    }
+    isas.push_back(isa);
+  }
+  return isas;
 }
 
 // The quota of control group version 2 in whole cores, rounded up; a large number when there is none.
@@ -39,33 +67,44 @@ std::string_view IsaName(Isa isa) {
   switch (isa) {
     case Isa::kPortable:
       return "portable";
+    case Isa::kAvx2:
+      return "avx2";
     case Isa::kAvx512:
       return "avx512";
+    case Isa::kAvx512Vnni:
+      return "avx512-vnni";
+    case Isa::kAmx:
+      return "amx";
   }
   return "unknown";
 }
 
+std::string IsaNames() {
+  std::string names;
+  for (const Isa isa : kIsas) {
+    names += (names.empty() ? "" : ", ") + std::string(IsaName(isa));
+  }
+  return names;
+}
+
 Isa IsaFromName(std::string_view name) {
-  for (const Isa isa : {Isa::kPortable, Isa::kAvx512}) {
+  for (const Isa isa : kIsas) {
     if (name == IsaName(isa)) {
       return isa;
     }
   }
   throw Error(
-      ErrorCode::kInvalidArgument, "isa: got '" + std::string(name) + "', wanted portable or avx512"
+      ErrorCode::kInvalidArgument, "isa: got '" + Printable(name) + "', wanted one of " + IsaNames()
   );
 }
 
-std::vector<Isa> AttainableIsas() {
-  std::vector<Isa> isas{Isa::kPortable};
-  if (RunsAvx512()) {
-    isas.push_back(Isa::kAvx512);
-  }
+const std::vector<Isa>& AttainableIsas() {
+  static const std::vector<Isa> isas = FindIsas();
   return isas;
 }
 
 Isa ChooseIsa(std::string_view forced) {
-  const std::vector<Isa> attainable = AttainableIsas();
+  const std::vector<Isa>& attainable = AttainableIsas();
   if (forced.empty()) {
     return attainable.back();
   }
@@ -73,7 +112,8 @@ Isa ChooseIsa(std::string_view forced) {
   if (std::find(attainable.begin(), attainable.end(), wanted) == attainable.end()) {
     throw Error(
         ErrorCode::kUnsupported,
-        "isa: got '" + std::string(forced) + "', but this machine or build attains only up to " +
+        "isa: got '" + std::string(IsaName(wanted)) +
+            "', but this machine or build attains only up to " +
             std::string(IsaName(attainable.back()))
     );
   }

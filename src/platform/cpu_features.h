@@ -9,19 +9,26 @@ namespace hearth {
 
 // Instruction sets that kernels are written for, weakest first: a later one includes the earlier.
 enum class Isa {
-  kPortable,  // plain C++; runs everywhere
-  kAvx512,    // AVX-512 F, BW, DQ, VL and VNNI
+  kPortable,    // plain C++; runs everywhere
+  kAvx2,        // AVX2, FMA, F16C
+  kAvx512,      // AVX-512 F, BW, DQ, VL
+  kAvx512Vnni,  // byte dot products: AVX512_VNNI
+  kAmx,         // tiles of bfloat16 and bytes: AMX_TILE, AMX_BF16, AMX_INT8, and AVX512_BF16
 };
 
-// "portable", "avx512". Never fails.
+// "portable", "avx2", "avx512", "avx512-vnni", "amx". Never fails.
 std::string_view IsaName(Isa isa);
+
+// All names, weakest first, for messages: "portable, avx2, ...".
+std::string IsaNames();
 
 // The name's instruction set. Errors: kInvalidArgument with the names that exist.
 Isa IsaFromName(std::string_view name);
 
 // Every instruction set that this build holds and this processor with its operating system runs,
-// weakest first; never empty. Cost: a few CPUID instructions.
-std::vector<Isa> AttainableIsas();
+// weakest first; never empty. The first call finds out (amx_probe.h) and is made before other threads
+// mind SIGILL; later calls return what it found.
+const std::vector<Isa>& AttainableIsas();
 
 // The instruction set to use: the strongest attainable one, or the one that `forced` names ("" for
 // none). Errors: kInvalidArgument for an unknown name, kUnsupported when the machine lacks it.

@@ -20,6 +20,9 @@ import unittest
 from program import BINARY, MODEL, assert_refused, run
 
 
+ISA_NAMES = "portable, avx2, avx512, avx512-vnni, amx"
+
+
 class Refusals(unittest.TestCase):
     refused = assert_refused
 
@@ -31,7 +34,8 @@ class Refusals(unittest.TestCase):
             self.refused(1, "run", path, "hello", contains=["cut.gguf"])
 
     def test_wrong_settings_for_a_good_model(self):
-        self.refused(2, "run", "smollm2", "hi", "--isa", "mmx", contains=["mmx", "portable"])
+        self.refused(2, "run", "smollm2", "hi", "--isa", "mmx", contains=["mmx", ISA_NAMES])
+        self.refused(2, "run", "smollm2", "hi", environment={"HEARTH_ISA": "sse9"}, contains=["sse9", ISA_NAMES])
         self.refused(2, "run", "smollm2", "hi", "--numerics", "f8", contains=["f8"])
         self.refused(2, "bench", "smollm2", "--rows", "1024", "--prompt", "8000", "--gen", "1", contains=["cache"])
         self.refused(2, "bench", "smollm2", "--prompt", "9000", contains=["8192"])
@@ -125,10 +129,26 @@ class Answers(unittest.TestCase):
         flags = ["run", "smollm2", "Tell a story about a whale and a lamp.", "--json", "--max-tokens", 12]
         answers = [
             json.loads(run(*flags, *extra).stdout)["tokens"]
-            for extra in ([], ["--threads", 1], ["--prefill-chunk", 1], ["--prefill-chunk", 7], ["--isa", "portable"])
+            for extra in ([], ["--threads", 1], ["--prefill-chunk", 1], ["--prefill-chunk", 7])
         ]
         for answer in answers[1:]:
             self.assertEqual(answer, answers[0])
+
+    def test_every_instruction_set_gives_the_same_answer(self):
+        flags = ["run", "smollm2", "Whales", "--raw", "--json", "--max-tokens", 8]
+        attained = re.search(r"\((.*);", run("--version").stdout.decode()).group(1).split(", ")
+        self.assertTrue(ISA_NAMES.startswith(", ".join(attained)), attained)
+        best = json.loads(run(*flags).stdout)
+        self.assertEqual(best["isa"], attained[-1])
+        for isa in attained:
+            # The option wins over the variable.
+            answer = json.loads(run(*flags, "--isa", isa, environment={"HEARTH_ISA": attained[0]}).stdout)
+            self.assertEqual(answer["isa"], isa)
+            self.assertEqual(answer["tokens"], best["tokens"])
+        forced = json.loads(run(*flags, environment={"HEARTH_ISA": attained[-2:][0]}).stdout)
+        self.assertEqual(forced["isa"], attained[-2:][0])
+        for isa in ISA_NAMES.split(", ")[len(attained):]:
+            self.refused(1, *flags, "--isa", isa, contains=[isa, attained[-1]])
 
     def test_raw_and_system(self):
         raw = run("run", "smollm2", "The capital of France is", "--raw", "--max-tokens", 8).stdout.decode()

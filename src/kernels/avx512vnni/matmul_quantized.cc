@@ -2,8 +2,10 @@
 
 #include "kernels/avx512/vector_internal.h"
 
-namespace hearth::avx512 {
+namespace hearth::avx512vnni {
 namespace {
+
+using avx512::FirstLanes;
 
 constexpr std::size_t kTileRows = 4;
 
@@ -129,4 +131,4 @@ void MatmulQuantized(const MatmulQuantizedArgs& args) {
   }
 }
 
-}  // namespace hearth::avx512
+}  // namespace hearth::avx512vnni
