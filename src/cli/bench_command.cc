@@ -11,7 +11,7 @@
 #include "contracts/error.h"
 #include "platform/peak_memory.h"
 #include "platform/read_probe.h"
-#include "sampling/sampler.h"
+#include "sampling/sample_rows.h"
 
 namespace hearth {
 namespace {
@@ -63,19 +63,33 @@ std::vector<std::vector<TokenId>> Prompts(
   return prompts;
 }
 
-Speed RunOnce(LanguageModel& model, PagePool& pool, const BenchOptions& options, std::size_t rows) {
+Speed RunOnce(LoadedModel& loaded, PagePool& pool, const BenchOptions& options, std::size_t rows) {
+  LanguageModel& model = loaded.model();
+  const SamplingKernels kernels = SamplingKernelsFor(loaded.isa());
   const std::size_t vocabulary = model.facts().vocabulary;
   std::vector<std::vector<TokenId>> histories = Prompts(options, rows, vocabulary);
   std::vector<KvSequence> sequences;
   std::vector<Sampler> samplers;
   for (std::size_t row = 0; row < rows; ++row) {
     sequences.emplace_back(pool);
-    samplers.emplace_back(SamplingParameters{}, row, SamplerVocabulary{vocabulary});
+    samplers.emplace_back(SamplingParameters{}, row, SamplerVocabulary{vocabulary}, kernels);
   }
   std::vector<float> logits(rows * vocabulary);
-  const auto sample = [&](std::size_t row, std::size_t step) {
-    const std::span<float> scores = std::span(logits).subspan(row * vocabulary, vocabulary);
-    histories[row].push_back(samplers[row].Sample(scores, histories[row], step).token);
+  // Samples rows first .. end - 1.
+  const auto sample = [&](std::size_t first, std::size_t end, std::size_t step) {
+    std::vector<SampleRow> batch;
+    for (std::size_t row = first; row < end; ++row) {
+      const std::span<float> scores = std::span(logits).subspan(row * vocabulary, vocabulary);
+      batch.push_back({&samplers[row], scores, histories[row], step});
+    }
+    const std::vector<RowOutcome> outcomes = SampleRows(batch, loaded.team());
+    for (std::size_t row = first; row < end; ++row) {
+      const RowOutcome& outcome = outcomes[row - first];
+      if (outcome.error) {
+        std::rethrow_exception(outcome.error);
+      }
+      histories[row].push_back(outcome.sampled.token);
+    }
   };
   const auto feed = [&](std::size_t row, std::size_t count) {
     const std::span<const TokenId> fed =
@@ -91,7 +105,7 @@ Speed RunOnce(LanguageModel& model, PagePool& pool, const BenchOptions& options,
       model.Forward({&chunk, 1}, logits.data() + row * vocabulary);
       left -= count;
     }
-    sample(row, 0);
+    sample(row, row + 1, 0);
   }
   const double prefill = Seconds(start);
 
@@ -103,9 +117,7 @@ Speed RunOnce(LanguageModel& model, PagePool& pool, const BenchOptions& options,
       batch.push_back(feed(row, 1));
     }
     model.Forward(batch, logits.data());
-    for (std::size_t row = 0; row < rows; ++row) {
-      sample(row, step);
-    }
+    sample(0, rows, step);
   }
   const double decode = Seconds(decode_start);
   const auto count = static_cast<double>(rows);
@@ -181,7 +193,7 @@ int RunBench(const BenchOptions& options) {
   for (int repeat = 0; repeat < options.repeat; ++repeat) {
     probes.push_back(ProbePlainRead(loaded.team(), kProbeBytes, 2));
     for (std::size_t i = 0; i < options.rows.size(); ++i) {
-      speeds[i].push_back(RunOnce(loaded.model(), pool, options, options.rows[i]));
+      speeds[i].push_back(RunOnce(loaded, pool, options, options.rows[i]));
     }
   }
   const Spread probe = SpreadOf(probes);

@@ -68,7 +68,12 @@ Answer Conversation::Ask(
   options.stop_tokens = loaded_.stop_tokens();
   // Each turn draws on its own; the first is what a single answer with this seed is.
   const std::uint64_t seed = turn_ == 0 ? seed_ : Mix(seed_, turn_);
-  Sampler sampler(options_.sampling, ChoiceSeed(seed, 0), loaded_.sampler_vocabulary());
+  Sampler sampler(
+      options_.sampling,
+      ChoiceSeed(seed, 0),
+      loaded_.sampler_vocabulary(),
+      SamplingKernelsFor(loaded_.isa())
+  );
   Detokenizer detokenizer(tokenizer);
   const auto deliver = [&](const std::string& text) {
     answer.text += text;

@@ -4,46 +4,33 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/exp64_constants.h"
+
 namespace hearth {
 namespace {
+
+using exp64::kLn2High;
+using exp64::kLn2Low;
+using exp64::kLog2E;
+using exp64::kRounder;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSmallestNormal = std::numeric_limits<double>::min();
 
-// ln 2 in two parts; the first has 32 bits, so that its product with an exponent is exact.
-constexpr double kLn2High = 0x1.62e42fee00000p-1;
-constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
-constexpr double kLog2E = 0x1.71547652b82fep+0;
-
-constexpr double kExpLowest = -708.0;
-constexpr double kExpHighest = 0x1.62e42fefa39efp+9;  // the largest x whose e^x is finite
-
-// Adding and subtracting 1.5 * 2^52 rounds to the nearest integer; the sum's low bits are that integer.
-constexpr double kRounder = 0x1.8p+52;
-
 // e^(x + tail) with |tail| far below |x|. No branches, so that the array form vectorizes.
 inline double ExpCore(double x, double tail) {
-  double clamped = x < kExpLowest ? kExpLowest : x;
-  clamped = clamped > kExpHighest ? kExpHighest : clamped;
+  double clamped = x < exp64::kLowest ? exp64::kLowest : x;
+  clamped = clamped > exp64::kHighest ? exp64::kHighest : clamped;
   const double shifted = clamped * kLog2E + kRounder;
   const double k = shifted - kRounder;
   const double high = clamped - k * kLn2High;
   const double low = k * kLn2Low - tail;
   const double r = high - low;
-  // Taylor's series from the square on; |r| <= 0.3466, so the first term left out is below 2^-57.
-  double q = 1.0 / 6227020800.0;
-  q = q * r + 1.0 / 479001600.0;
-  q = q * r + 1.0 / 39916800.0;
-  q = q * r + 1.0 / 3628800.0;
-  q = q * r + 1.0 / 362880.0;
-  q = q * r + 1.0 / 40320.0;
-  q = q * r + 1.0 / 5040.0;
-  q = q * r + 1.0 / 720.0;
-  q = q * r + 1.0 / 120.0;
-  q = q * r + 1.0 / 24.0;
-  q = q * r + 1.0 / 6.0;
-  q = q * r + 0.5;
+  double q = exp64::kSeries[0];
+  for (int i = 1; i < exp64::kTerms; ++i) {
+    q = q * r + exp64::kSeries[i];
+  }
   // What r's rounding lost is given back before the large 1 is added.
   const double lost = (high - r) - low;
   const double value = 1.0 + (r + (r * r * q + lost));
@@ -53,8 +40,8 @@ inline double ExpCore(double x, double tail) {
   const double first = std::bit_cast<double>((half - 1) << 52);
   const double second = std::bit_cast<double>((biased - half - 1) << 52);
   const double scaled = value * first * second;
-  const double bounded = x < kExpLowest ? 0.0 : scaled;
-  return x > kExpHighest ? kInfinity : bounded;
+  const double bounded = x < exp64::kLowest ? 0.0 : scaled;
+  return x > exp64::kHighest ? kInfinity : bounded;
 }
 
 // An unevaluated sum: the value is high + low, |low| <= half a unit in the last place of high.

@@ -50,7 +50,7 @@ struct Answering {
   AutoregressiveResult operator()(
       const std::vector<TokenId>& prompt, const AutoregressiveOptions& options
   ) {
-    Sampler sampler({}, 1, {.size = kVocabulary});
+    Sampler sampler({}, 1, {.size = kVocabulary}, SamplingKernelsFor(AttainableIsas().back()));
     return GenerateAutoregressive(
         model,
         sequence,

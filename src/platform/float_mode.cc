@@ -16,8 +16,12 @@ constexpr std::uint32_t kRoundingBits = 0x6000;
 
 }  // namespace
 
-FloatModeScope::FloatModeScope() : saved_(_mm_getcsr()) {
-  _mm_setcsr((saved_ & ~kRoundingBits) | kFlushToZero | kDenormalsAreZero);
+FloatModeScope::FloatModeScope(FloatMode mode) : saved_(_mm_getcsr()) {
+  constexpr std::uint32_t kDenormalBits = kFlushToZero | kDenormalsAreZero;
+  _mm_setcsr(
+      (saved_ & ~(kRoundingBits | kDenormalBits)) |
+      (mode == FloatMode::kKernels ? kDenormalBits : 0)
+  );
 }
 
 FloatModeScope::~FloatModeScope() {
@@ -27,7 +31,7 @@ FloatModeScope::~FloatModeScope() {
 #else
 
 // Other architectures keep IEEE denormals until they have kernels of their own.
-FloatModeScope::FloatModeScope() : saved_(0) {
+FloatModeScope::FloatModeScope(FloatMode /*mode*/) : saved_(0) {
 }
 
 FloatModeScope::~FloatModeScope() {

@@ -6,95 +6,57 @@
 #include <string>
 
 #include "contracts/error.h"
+#include "kernels/exp_sums.h"
 #include "kernels/scalar_math.h"
 
 namespace hearth {
 namespace {
 
-constexpr std::size_t kLanes = 16;
-
-// A leaf of the sum: tokens [256 b, 256 b + 256) are added one after the other, then the blocks.
-constexpr std::size_t kBlock = 256;
-
-using Block = std::array<double, kBlock>;
-
-// The weights of the block that starts at token `first`; returns how many there are.
-std::size_t Weigh(
-    std::span<const float> logits,
-    std::size_t first,
-    double peak,
-    double temperature,
-    Block& weights
-) {
-  const std::size_t count = std::min(kBlock, logits.size() - first);
-  for (std::size_t i = 0; i < count; ++i) {
-    weights[i] = (static_cast<double>(logits[first + i]) - peak) / temperature;
-  }
-  ExpArray(weights.data(), weights.data(), count);
-  return count;
+[[noreturn]] void RefuseUnordered(std::span<const float> logits) {
+  const auto wrong = std::find_if(logits.begin(), logits.end(), [](float logit) {
+    return !(logit <= std::numeric_limits<float>::max());
+  });
+  throw Error(
+      ErrorCode::kInternal,
+      "sampling: got " + std::string(*wrong > 0 ? "+inf" : "NaN") + " as the logit of token " +
+          std::to_string(wrong - logits.begin()) + ", wanted a number or -inf"
+  );
 }
 
 }  // namespace
 
-Peak FindPeak(std::span<const float> logits) {
-  Peak peak{.logit = -std::numeric_limits<float>::infinity(), .token = 0};
-  for (std::size_t token = 0; token < logits.size(); ++token) {
-    const float logit = logits[token];
-    if (!(logit <= peak.logit)) {  // above the peak, or NaN
-      if (!(logit <= std::numeric_limits<float>::max())) {
-        throw Error(
-            ErrorCode::kInternal,
-            "sampling: got " + std::string(logit > 0 ? "+inf" : "NaN") + " as the logit of token " +
-                std::to_string(token) + ", wanted a number or -inf"
-        );
-      }
-      peak = {.logit = logit, .token = static_cast<TokenId>(token)};
-    }
+Peak FindPeak(std::span<const float> logits, const SamplingKernels& kernels) {
+  const RowPeak peak = kernels.find_row_peak(logits.data(), logits.size());
+  if (!peak.ordered) {
+    RefuseUnordered(logits);
   }
-  if (peak.logit == -std::numeric_limits<float>::infinity()) {
+  if (peak.value == -std::numeric_limits<float>::infinity()) {
     throw Error(
         ErrorCode::kInternal,
         "sampling: got -inf for all " + std::to_string(logits.size()) +
             " tokens, wanted at least one that may be chosen"
     );
   }
-  return peak;
+  return {.logit = peak.value, .token = static_cast<TokenId>(peak.index)};
 }
 
-double SumOfWeights(std::span<const float> logits, float peak) {
-  std::array<double, kLanes> lanes{};
-  Block weights;
-  for (std::size_t first = 0; first < logits.size(); first += kBlock) {
-    const std::size_t count = Weigh(logits, first, static_cast<double>(peak), 1, weights);
-    // The rest of the last block counts as +0, so that the shape is always whole.
-    std::fill(weights.begin() + static_cast<std::ptrdiff_t>(count), weights.end(), 0.0);
-    for (std::size_t row = 0; row < kBlock; row += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        lanes[lane] += weights[row + lane];
-      }
-    }
-  }
-  for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
-    for (std::size_t lane = 0; lane < width; ++lane) {
-      lanes[lane] += lanes[lane + width];
-    }
-  }
-  return lanes[0];
+double SumOfWeights(std::span<const float> logits, float peak, const SamplingKernels& kernels) {
+  return kernels.exp_total({logits.data(), logits.size(), static_cast<double>(peak), 1});
 }
 
-Distribution::Distribution(std::span<const float> logits, float peak, double temperature)
-    : logits_(logits), peak_(static_cast<double>(peak)), temperature_(temperature) {
-  ends_.reserve((logits.size() + kBlock - 1) / kBlock);
-  Block weights;
+// A leaf of the sum is a block of kExpBlock tokens, which are added one after the other, then the blocks.
+Distribution::Distribution(
+    std::span<const float> logits, float peak, double temperature, const SamplingKernels& kernels
+)
+    : logits_(logits),
+      peak_(static_cast<double>(peak)),
+      temperature_(temperature),
+      ends_((logits.size() + kExpBlock - 1) / kExpBlock) {
+  kernels.exp_block_sums({logits.data(), logits.size(), peak_, temperature}, ends_.data());
   double end = 0;
-  for (std::size_t first = 0; first < logits.size(); first += kBlock) {
-    const std::size_t count = Weigh(logits, first, peak_, temperature_, weights);
-    double sum = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      sum += weights[i];
-    }
+  for (double& sum : ends_) {
     end += sum;
-    ends_.push_back(end);
+    sum = end;
   }
 }
 
@@ -103,9 +65,13 @@ TokenId Distribution::Draw(double uniform) const {
   const double target = uniform * ends_.back();
   const auto block = std::upper_bound(ends_.begin(), ends_.end(), target);
   const double start = block == ends_.begin() ? 0 : *(block - 1);
-  const std::size_t first = static_cast<std::size_t>(block - ends_.begin()) * kBlock;
-  Block weights;
-  const std::size_t count = Weigh(logits_, first, peak_, temperature_, weights);
+  const std::size_t first = static_cast<std::size_t>(block - ends_.begin()) * kExpBlock;
+  const std::size_t count = std::min(kExpBlock, logits_.size() - first);
+  std::array<double, kExpBlock> weights;
+  for (std::size_t i = 0; i < count; ++i) {
+    weights[i] = (static_cast<double>(logits_[first + i]) - peak_) / temperature_;
+  }
+  ExpArray(weights.data(), weights.data(), count);
   // The same additions as in the constructor, so that the last sum is the block's end, above the target. A
   // weight of zero does not move the sum, so such a token is never the first above it.
   double sum = 0;
@@ -121,6 +87,51 @@ TokenId Distribution::Draw(double uniform) const {
 
 double Distribution::Probability(TokenId token) const {
   return Exp((static_cast<double>(logits_[token]) - peak_) / temperature_) / ends_.back();
+}
+
+TokenId DrawKept(
+    std::span<const Candidate> kept,
+    float peak,
+    double temperature,
+    double uniform,
+    const SamplingKernels& kernels
+) {
+  std::vector<float> logits(kept.size());
+  std::transform(kept.begin(), kept.end(), logits.begin(), [](const Candidate& candidate) {
+    return candidate.logit;
+  });
+  std::vector<double> weights(kept.size());
+  kernels.exp_terms(
+      {logits.data(), logits.size(), static_cast<double>(peak), temperature}, weights.data()
+  );
+  // The additions of the whole row but for its zeros, which change no sum: within a block, then the blocks.
+  // visit(i, end) gets the cumulated weight behind each token and says whether to stop.
+  const auto walk = [&](const auto& visit) {
+    double start = 0;
+    double sum = 0;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (i > 0 && kept[i].token / kExpBlock != kept[i - 1].token / kExpBlock) {
+        start += sum;
+        sum = 0;
+      }
+      sum += weights[i];
+      if (visit(i, start + sum)) {
+        return;
+      }
+    }
+  };
+  double total = 0;
+  walk([&](std::size_t, double end) {
+    total = end;
+    return false;
+  });
+  const double target = uniform * total;
+  std::size_t chosen = 0;
+  walk([&](std::size_t i, double end) {
+    chosen = i;
+    return end > target;
+  });
+  return kept[chosen].token;
 }
 
 }  // namespace hearth

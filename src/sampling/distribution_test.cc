@@ -16,6 +16,7 @@
 namespace hearth {
 namespace {
 
+const SamplingKernels kKernels = SamplingKernelsFor(AttainableIsas().back());
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 // Logits between -8 and 8, the same for the same arguments.
@@ -29,7 +30,7 @@ std::vector<float> RandomRow(std::size_t size, std::uint64_t seed) {
 
 std::string PeakError(const std::vector<float>& row) {
   try {
-    FindPeak(row);
+    FindPeak(row, kKernels);
     return {};
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInternal);
@@ -38,10 +39,10 @@ std::string PeakError(const std::vector<float>& row) {
 }
 
 TEST(Distribution, PeakIsTheLowestIdOfTheLargest) {
-  EXPECT_EQ(FindPeak(std::vector<float>{1, 3, 2, 3, 3}).token, 1U);
-  EXPECT_EQ(FindPeak(std::vector<float>{1, 3, 2, 3, 3}).logit, 3.0F);
-  EXPECT_EQ(FindPeak(std::vector<float>{kMasked, kMasked, -1e30F}).token, 2U);
-  EXPECT_EQ(FindPeak(std::vector<float>{-0.0F, 0.0F}).token, 0U);
+  EXPECT_EQ(FindPeak(std::vector<float>{1, 3, 2, 3, 3}, kKernels).token, 1U);
+  EXPECT_EQ(FindPeak(std::vector<float>{1, 3, 2, 3, 3}, kKernels).logit, 3.0F);
+  EXPECT_EQ(FindPeak(std::vector<float>{kMasked, kMasked, -1e30F}, kKernels).token, 2U);
+  EXPECT_EQ(FindPeak(std::vector<float>{-0.0F, 0.0F}, kKernels).token, 0U);
 }
 
 // Entry 44 of the known faults.
@@ -76,9 +77,9 @@ TEST(Distribution, SumAgreesWithLibm) {
     for (const float logit : row) {
       sum += std::exp(static_cast<long double>(logit) - 8.5L);
     }
-    EXPECT_NEAR(SumOfWeights(row, 8.5F) / static_cast<double>(sum), 1, 1e-14) << size;
+    EXPECT_NEAR(SumOfWeights(row, 8.5F, kKernels) / static_cast<double>(sum), 1, 1e-14) << size;
   }
-  EXPECT_EQ(SumOfWeights(std::vector<float>{kMasked, 3, kMasked}, 3), 1);
+  EXPECT_EQ(SumOfWeights(std::vector<float>{kMasked, 3, kMasked}, 3, kKernels), 1);
 }
 
 // The order of additions is part of the answer: 16 lanes, then halves. 2^-53 vanishes when it is added to 1, but
@@ -96,7 +97,7 @@ TEST(Distribution, SumHasItsFixedShape) {
       lanes[lane] += lanes[lane + width];
     }
   }
-  EXPECT_EQ(SumOfWeights(row, 0), lanes[0]);
+  EXPECT_EQ(SumOfWeights(row, 0, kKernels), lanes[0]);
   double one_by_one = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
     one_by_one += i == 0 ? 1.0 : Exp(static_cast<double>(tiny));
@@ -107,9 +108,9 @@ TEST(Distribution, SumHasItsFixedShape) {
 TEST(Distribution, DrawInvertsTheCumulatedProbability) {
   for (const std::size_t size : {1U, 2U, 255U, 256U, 257U, 700U, 5000U}) {
     const std::vector<float> row = RandomRow(size, size);
-    const float peak = FindPeak(row).logit;
+    const float peak = FindPeak(row, kKernels).logit;
     for (const double temperature : {0.1, 1.0, 3.0}) {
-      const Distribution distribution(row, peak, temperature);
+      const Distribution distribution(row, peak, temperature, kKernels);
       for (std::uint64_t i = 0; i < 300; ++i) {
         const double uniform = Uniform(Mix(99, i));
         const TokenId token = distribution.Draw(uniform);
@@ -131,7 +132,7 @@ TEST(Distribution, DrawNeverTakesAMaskedToken) {
   for (std::size_t i = 300; i < 1500; i += 97) {
     row[i] = static_cast<float>(i % 5);
   }
-  const Distribution distribution(row, FindPeak(row).logit, 1);
+  const Distribution distribution(row, FindPeak(row, kKernels).logit, 1, kKernels);
   std::vector<double> uniforms = {0, 0x1p-53, 0.5, 1 - 0x1p-53};
   for (std::uint64_t i = 0; i < 5000; ++i) {
     uniforms.push_back(Uniform(Mix(1, i)));
@@ -147,24 +148,26 @@ TEST(Distribution, DrawSurvivesTheLastUniform) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     std::vector<float> row = RandomRow(1 + seed % 600, seed);
     row.push_back(kMasked);
-    const Distribution distribution(row, FindPeak(row).logit, 0.9);
+    const Distribution distribution(row, FindPeak(row, kKernels).logit, 0.9, kKernels);
     EXPECT_NE(row[distribution.Draw(1 - 0x1p-53)], kMasked) << seed;
   }
 }
 
 TEST(Distribution, ExtremeTemperaturesStayDistributions) {
   const std::vector<float> row = {3e38F, -3e38F, 1};
-  EXPECT_EQ(Distribution(row, 3e38F, 1e-6).Draw(0.999999), 0U);
+  EXPECT_EQ(Distribution(row, 3e38F, 1e-6, kKernels).Draw(0.999999), 0U);
   const std::vector<float> close = {0, 1e-3F, -1e-3F};
-  EXPECT_NEAR(Distribution(close, 1e-3F, 100).Probability(2), 1.0 / 3, 1e-4);
+  EXPECT_NEAR(Distribution(close, 1e-3F, 100, kKernels).Probability(2), 1.0 / 3, 1e-4);
 }
 
 // Every build and instruction set must give these.
 TEST(Distribution, BitsAreFixed) {
   const std::vector<float> row = RandomRow(49152, 5);
-  const float peak = FindPeak(row).logit;
-  EXPECT_EQ(std::bit_cast<std::uint64_t>(SumOfWeights(row, peak)), 4658926668339187448ULL);
-  const Distribution distribution(row, peak, 0.7);
+  const float peak = FindPeak(row, kKernels).logit;
+  EXPECT_EQ(
+      std::bit_cast<std::uint64_t>(SumOfWeights(row, peak, kKernels)), 4658926668339187448ULL
+  );
+  const Distribution distribution(row, peak, 0.7, kKernels);
   std::uint64_t hash = 14695981039346656037ULL;
   for (std::uint64_t i = 0; i < 2000; ++i) {
     hash = (hash ^ distribution.Draw(Uniform(Mix(2, i)))) * 1099511628211ULL;

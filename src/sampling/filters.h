@@ -8,51 +8,51 @@
 
 #include "contracts/sampling_parameters.h"
 #include "contracts/token.h"
+#include "kernels/sampling_kernels.h"
+#include "sampling/candidate.h"
 #include "sampling/distribution.h"
+#include "sampling/selection.h"
 
 namespace hearth {
 
 // Holds only scratch.
 // Threads: one at a time.
-// Cost:    one pass over the row, then work on the tokens that can still be kept: with top_p those whose
-//          probability is above (1 - top_p) / (2 vocabulary), of which it sorts those it keeps.
-//          Holds up to 8 bytes a token id between calls.
+// Cost:    a pass over the row, another with an exponential for each token when top_p is on, then work on the tokens that
+//          can still be kept: top_k of them, else with top_p those whose probability is above
+//          (1 - top_p) / (2 vocabulary). Sorts few of them. Holds up to 24 bytes a token id between calls.
 class Filters {
  public:
-  // Whether Apply can drop anything.
+  explicit Filters(const SamplingKernels& kernels) : kernels_(kernels), selection_(kernels) {}
+
+  // Whether Keep can drop anything.
   static bool Active(const SamplingParameters& parameters);
 
-  // Sets the logit of every dropped token to -inf; the peak's is always kept, unless XTC takes it.
-  // Shapes: logits [vocabulary], changed in place; peak is theirs; xtc_exempt [any]: tokens that XTC never drops (end of
-  //         text, line break).
+  // The tokens that stay, by ascending id; valid until the next call. At least one: the peak's, unless XTC takes it.
+  // Shapes: logits [vocabulary]; peak is theirs; xtc_exempt [any]: tokens that XTC never drops (end of text, line break).
   // Units:  xtc_uniform in [0, 1): this step's number for XTC.
   // The parameters have passed Validate.
-  void Apply(
+  std::span<const Candidate> Keep(
       const SamplingParameters& parameters,
       std::span<const TokenId> xtc_exempt,
       double xtc_uniform,
       Peak peak,
-      std::span<float> logits
+      std::span<const float> logits
   );
 
  private:
-  struct Candidate {
-    float logit;
-    TokenId token;
-  };
-
-  void Collect(const SamplingParameters& parameters, std::span<const float> logits, double sum);
+  double LeastLogarithm(const SamplingParameters& parameters, double sum, std::size_t size) const;
   void TopP(double top_p, double sum);
-  std::size_t SortOn(std::size_t sorted);
   void MinP(double min_p, std::size_t keep);
   void Xtc(double threshold, std::span<const TokenId> exempt);
   void TopK(std::size_t keep);
-
-  static bool Before(const Candidate& a, const Candidate& b);
+  Candidate NthOf(std::size_t place);
   double Weight(const Candidate& candidate) const;
 
+  SamplingKernels kernels_;
+  Selection selection_;
   double peak_ = 0;
-  std::vector<Candidate> candidates_;
+  std::vector<Candidate> candidates_;  // by ascending id
+  std::vector<Candidate> order_;       // scratch, in another order
 };
 
 }  // namespace hearth

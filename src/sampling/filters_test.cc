@@ -13,6 +13,7 @@
 namespace hearth {
 namespace {
 
+const SamplingKernels kKernels = SamplingKernelsFor(AttainableIsas().back());
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 using Row = std::vector<float>;
@@ -37,13 +38,19 @@ Tokens Survivors(const Row& row) {
 }
 
 // xtc_uniform 0 makes XTC act whenever it is on.
-Tokens Kept(const SamplingParameters& parameters, Row row, const Tokens& exempt = {}) {
-  const Row before = row;
-  Filters().Apply(parameters, exempt, 0, FindPeak(row), row);
-  for (const TokenId token : Survivors(row)) {
-    EXPECT_EQ(row[token], before[token]);
+Tokens Kept(const SamplingParameters& parameters, const Row& row, const Tokens& exempt = {}) {
+  if (!Filters::Active(parameters)) {
+    return Survivors(row);
   }
-  return Survivors(row);
+  Filters filters(kKernels);
+  Tokens kept;
+  for (const Candidate& candidate :
+       filters.Keep(parameters, exempt, 0, FindPeak(row, kKernels), row)) {
+    EXPECT_EQ(row[candidate.token], candidate.logit);
+    kept.push_back(candidate.token);
+  }
+  EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end()));
+  return kept;
 }
 
 TEST(Filters, OffIsOff) {
@@ -71,7 +78,7 @@ TEST(Filters, TopPKeepsTheTokenThatCrossesAndItsEquals) {
 // The mass above must be below p: a token at which it is exactly p goes.
 TEST(Filters, TopPIsStrictAtTheThreshold) {
   const Row row = {1, 0, 0};
-  const double sum = SumOfWeights(row, 1);
+  const double sum = SumOfWeights(row, 1, kKernels);
   const double top_p = 1 / sum;
   ASSERT_EQ(top_p * sum, 1);
   EXPECT_EQ(Kept({.top_p = top_p}, row), (Tokens{0}));
@@ -116,13 +123,13 @@ TEST(Filters, XtcComesAfterTopPAndBeforeTopK) {
 
 TEST(Filters, XtcActsWithItsProbability) {
   const SamplingParameters parameters = {.xtc_probability = 0.25, .xtc_threshold = 0.1};
-  Row row = {1, 1.5, 1.2F};
-  const Row before = row;
-  Filters filters;
-  filters.Apply(parameters, {}, 0.25, FindPeak(row), row);
-  EXPECT_EQ(row, before);
-  filters.Apply(parameters, {}, 0.2499, FindPeak(row), row);
-  EXPECT_EQ(Survivors(row), (Tokens{0}));
+  const Row row = {1, 1.5, 1.2F};
+  Filters filters(kKernels);
+  const Peak peak = FindPeak(row, kKernels);
+  EXPECT_EQ(filters.Keep(parameters, {}, 0.25, peak, row).size(), 3U);
+  const std::span<const Candidate> kept = filters.Keep(parameters, {}, 0.2499, peak, row);
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].token, 0U);
 }
 
 // The filters' meaning said plainly: sort the whole row, walk it once a filter.
@@ -176,7 +183,7 @@ TEST(Filters, PartialSelectionEqualsTheFullSort) {
     )];
   };
   for (int round = 0; round < 1500; ++round) {
-    const auto size = static_cast<std::size_t>(pick({1, 2, 3, 17, 300, 700}));
+    const auto size = static_cast<std::size_t>(pick({1, 2, 3, 17, 300, 700, 3000}));
     const double spread = pick({0, 1e-6, 1, 5, 20, 100});
     const double grain = pick({0, 0.25, 1});  // a coarse grain makes ties
     Row row(size);

@@ -7,6 +7,7 @@
 
 #include "contracts/error.h"
 #include "kernels/scalar_math.h"
+#include "platform/float_mode.h"
 #include "sampling/distribution.h"
 #include "sampling/seed.h"
 
@@ -16,49 +17,22 @@ namespace {
 // XTC's number comes from a split of the step's key, so that switching it on leaves the draw what it was.
 constexpr std::uint64_t kXtcSplit = 0;
 
-// The most probable tokens, without sorting the row: a list of at most `count`, kept in order.
-std::vector<TokenLogprob> TopLogprobs(
-    std::span<const float> logits, std::size_t count, float peak, double log_sum
-) {
-  struct Entry {
-    float logit;
-    TokenId token;
-  };
-
-  std::vector<Entry> top;
-  top.reserve(count + 1);
-  for (std::size_t token = 0; count > 0 && token < logits.size(); ++token) {
-    const float logit = logits[token];
-    if (logit == -std::numeric_limits<float>::infinity() ||
-        (top.size() == count && logit <= top.back().logit)) {
-      continue;
-    }
-    // Behind its equals, which have lower ids.
-    const auto place = std::find_if(top.begin(), top.end(), [logit](const Entry& entry) {
-      return entry.logit < logit;
-    });
-    top.insert(place, {.logit = logit, .token = static_cast<TokenId>(token)});
-    if (top.size() > count) {
-      top.pop_back();
-    }
-  }
-  std::vector<TokenLogprob> result;
-  result.reserve(top.size());
-  for (const Entry& entry : top) {
-    result.push_back({
-        .token = entry.token,
-        .logprob = (static_cast<double>(entry.logit) - static_cast<double>(peak)) - log_sum,
-    });
-  }
-  return result;
-}
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 }  // namespace
 
 Sampler::Sampler(
-    const SamplingParameters& parameters, std::uint64_t seed, SamplerVocabulary vocabulary
+    const SamplingParameters& parameters,
+    std::uint64_t seed,
+    SamplerVocabulary vocabulary,
+    const SamplingKernels& kernels
 )
-    : parameters_(parameters), seed_(seed), vocabulary_(std::move(vocabulary)) {
+    : parameters_(parameters),
+      seed_(seed),
+      vocabulary_(std::move(vocabulary)),
+      kernels_(kernels),
+      filters_(kernels),
+      selection_(kernels) {
   Validate(parameters_, vocabulary_.size);
 }
 
@@ -73,31 +47,53 @@ SampledToken Sampler::Sample(
             " tokens"
     );
   }
+  const FloatModeScope mode(FloatMode::kIeee);
   const std::span<float> row = logits.first(vocabulary_.size);
   processors_.Apply(parameters_, row, history);
-  const Peak peak = FindPeak(row);
+  const Peak peak = FindPeak(row, kernels_);
 
   SampledToken sampled;
   double log_sum = 0;
   if (parameters_.top_logprobs) {
-    log_sum = Log(SumOfWeights(row, peak.logit));
-    sampled.top_logprobs = TopLogprobs(row, *parameters_.top_logprobs, peak.logit, log_sum);
+    log_sum = Log(SumOfWeights(row, peak.logit, kernels_));
+    sampled.top_logprobs = TopLogprobs(row, peak.logit, log_sum);
   }
-  if (IsGreedy(parameters_)) {
-    sampled.token = peak.token;
-  } else {
-    const std::uint64_t key = Mix(seed_, step);
-    filters_.Apply(parameters_, vocabulary_.xtc_exempt, Uniform(Mix(key, kXtcSplit)), peak, row);
-    // XTC may have taken the peak; weights relative to it could all vanish at a low temperature.
-    const float kept_peak = FindPeak(row).logit;
-    sampled.token = Distribution(row, kept_peak, parameters_.temperature).Draw(Uniform(key));
-  }
+  sampled.token = IsGreedy(parameters_) ? peak.token : Draw(row, peak, step);
   if (parameters_.top_logprobs) {
-    // The filters leave the logits of what they keep alone.
     sampled.logprob =
         (static_cast<double>(row[sampled.token]) - static_cast<double>(peak.logit)) - log_sum;
   }
   return sampled;
+}
+
+TokenId Sampler::Draw(std::span<const float> row, Peak peak, std::uint64_t step) {
+  const std::uint64_t key = Mix(seed_, step);
+  const double uniform = Uniform(key);
+  const double temperature = parameters_.temperature;
+  if (!Filters::Active(parameters_)) {
+    return Distribution(row, peak.logit, temperature, kernels_).Draw(uniform);
+  }
+  const std::span<const Candidate> kept =
+      filters_.Keep(parameters_, vocabulary_.xtc_exempt, Uniform(Mix(key, kXtcSplit)), peak, row);
+  // XTC may have taken the peak; weights relative to it could all vanish at a low temperature.
+  const auto first = std::min_element(kept.begin(), kept.end(), Before);
+  return DrawKept(kept, first->logit, temperature, uniform, kernels_);
+}
+
+std::vector<TokenLogprob> Sampler::TopLogprobs(
+    std::span<const float> row, float peak, double log_sum
+) {
+  selection_.Top(row, *parameters_.top_logprobs, kMasked, top_);
+  std::sort(top_.begin(), top_.end(), Before);
+  std::vector<TokenLogprob> result;
+  result.reserve(top_.size());
+  for (const Candidate& candidate : top_) {
+    result.push_back({
+        .token = candidate.token,
+        .logprob = (static_cast<double>(candidate.logit) - static_cast<double>(peak)) - log_sum,
+    });
+  }
+  return result;
 }
 
 }  // namespace hearth

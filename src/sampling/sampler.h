@@ -10,8 +10,10 @@
 
 #include "contracts/sampling_parameters.h"
 #include "contracts/token.h"
+#include "kernels/sampling_kernels.h"
 #include "sampling/filters.h"
 #include "sampling/processors.h"
+#include "sampling/selection.h"
 
 namespace hearth {
 
@@ -46,16 +48,22 @@ struct SampledToken {
 };
 
 // The result of Sample depends on nothing but the constructor's arguments and its own: not on earlier calls,
-// on other rows, or on the machine.
+// on other rows, on the caller's float mode, or on the machine.
 // Threads: one at a time; different samplers are independent.
-// Cost:    a few passes over the vocabulary; keeps up to 12 bytes a token id when penalties and filters are on.
+// Cost:    one pass over the vocabulary; another for each of: reported log-probabilities, top_p, a draw without
+//          filters. Keeps up to 28 bytes a token id when penalties and filters are on.
 class Sampler {
  public:
   // seed is the choice's own (ChoiceSeed); parameters.seed is not looked at.
   // Errors: Error(kInvalidArgument) from Validate.
-  Sampler(const SamplingParameters& parameters, std::uint64_t seed, SamplerVocabulary vocabulary);
+  Sampler(
+      const SamplingParameters& parameters,
+      std::uint64_t seed,
+      SamplerVocabulary vocabulary,
+      const SamplingKernels& kernels
+  );
 
-  // Shapes: logits [>= vocabulary.size], used as scratch and left in an unspecified state; history [any]:
+  // Shapes: logits [>= vocabulary.size], changed by the processors alone; history [any]:
   //         the prompt and every token fed since, oldest first.
   // Units:  step counts this choice's sampled tokens from 0.
   // Errors: Error(kInternal) for this row alone: a NaN or +inf among the logits, all of them -inf, or fewer logits than
@@ -65,11 +73,17 @@ class Sampler {
   );
 
  private:
+  TokenId Draw(std::span<const float> row, Peak peak, std::uint64_t step);
+  std::vector<TokenLogprob> TopLogprobs(std::span<const float> row, float peak, double log_sum);
+
   SamplingParameters parameters_;
   std::uint64_t seed_;
   SamplerVocabulary vocabulary_;
+  SamplingKernels kernels_;
   Processors processors_;
   Filters filters_;
+  Selection selection_;
+  std::vector<Candidate> top_;  // scratch
 };
 
 }  // namespace hearth

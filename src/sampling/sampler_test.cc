@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "contracts/error.h"
+#include "platform/float_mode.h"
 #include "sampling/seed.h"
 
 namespace hearth {
 namespace {
 
+const SamplingKernels kKernels = SamplingKernelsFor(AttainableIsas().back());
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
@@ -37,7 +39,7 @@ SampledToken SampleOnce(
     std::uint64_t step = 0,
     const Tokens& history = {}
 ) {
-  Sampler sampler(parameters, seed, {.size = row.size()});
+  Sampler sampler(parameters, seed, {.size = row.size()}, kKernels);
   return sampler.Sample(row, history, step);
 }
 
@@ -63,7 +65,7 @@ constexpr double kChiSquareLimit = 24.3;
 TEST(Sampler, DrawsOverTheStepsFollowTheDistribution) {
   const Row row = {0.5F, -1, 2, 0, 1, -0.5F, 1.5F, 0.25F};
   for (const double temperature : {0.5, 1.0, 2.0}) {
-    Sampler sampler({.temperature = temperature}, 2024, {.size = row.size()});
+    Sampler sampler({.temperature = temperature}, 2024, {.size = row.size()}, kKernels);
     std::vector<int> counts(row.size());
     for (std::uint64_t step = 0; step < 20000; ++step) {
       Row scratch = row;
@@ -89,7 +91,7 @@ TEST(Sampler, DrawsOverSeedsAndChoicesFollowTheDistribution) {
 // A token's draw tells nothing about the next one's: 64 pairs, 63 degrees of freedom.
 TEST(Sampler, NeighbouringStepsAreIndependent) {
   const Row row = {0, 0, 0, 0, 0, 0, 0, 0};
-  Sampler sampler({.temperature = 1}, 8, {.size = row.size()});
+  Sampler sampler({.temperature = 1}, 8, {.size = row.size()}, kKernels);
   std::vector<int> pairs(64);
   TokenId last = 0;
   for (std::uint64_t step = 0; step < 64000; ++step) {
@@ -144,7 +146,7 @@ TEST(Sampler, EmptyLogitBiasChangesNothing) {
 TEST(Sampler, IdsWithoutATokenAreNeverChosenOrReported) {
   for (const double temperature : {0.0, 1.0, 5.0}) {
     const SamplingParameters parameters = {.temperature = temperature, .top_logprobs = 20};
-    Sampler sampler(parameters, 1, {.size = 5});
+    Sampler sampler(parameters, 1, {.size = 5}, kKernels);
     for (std::uint64_t step = 0; step < 200; ++step) {
       Row row = {1, 2, 3, 2, 1, 100, kNan, -kMasked};
       const SampledToken sampled = sampler.Sample(row, {}, step);
@@ -160,7 +162,7 @@ TEST(Sampler, IdsWithoutATokenAreNeverChosenOrReported) {
 // Entry 52: the seed is used, and the same one gives the same tokens.
 TEST(Sampler, TheSeedDecidesTheTokens) {
   const auto tokens = [](std::uint64_t seed) {
-    Sampler sampler({.temperature = 0.7}, seed, {.size = 1000});
+    Sampler sampler({.temperature = 0.7}, seed, {.size = 1000}, kKernels);
     Tokens result;
     for (std::uint64_t step = 0; step < 50; ++step) {
       Row row = RandomRow(1000, step);
@@ -194,7 +196,7 @@ TEST(Sampler, AStepDoesNotDependOnWhatRanBefore) {
   for (std::uint64_t step = 0; step < kSteps; ++step) {
     alone.push_back(SampleOnce(parameters, RandomRow(3000, step), 6, step, history));
   }
-  Sampler sampler(parameters, 6, {.size = 3000});
+  Sampler sampler(parameters, 6, {.size = 3000}, kKernels);
   for (std::uint64_t i = 0; i < 3 * kSteps; ++i) {
     const std::uint64_t step = (i * 37) % kSteps;  // all of them, out of order, three times
     Row row = RandomRow(3000, step);
@@ -244,7 +246,7 @@ TEST(Sampler, XtcLeavesTheExemptTokens) {
   const SamplingParameters parameters = {
       .temperature = 1e-5, .xtc_probability = 1, .xtc_threshold = 0.1
   };
-  Sampler sampler(parameters, 1, {.size = 4, .xtc_exempt = {1}});
+  Sampler sampler(parameters, 1, {.size = 4, .xtc_exempt = {1}}, kKernels);
   Row row = {0, 2, 1.5F, -1};
   EXPECT_EQ(sampler.Sample(row, {}, 0).token, 1U);
 }
@@ -331,7 +333,7 @@ TEST(Sampler, NaNFailsItsOwnRow) {
            {.temperature = 1, .top_k = 1},
            {.temperature = 1, .top_p = 0.5, .frequency_penalty = 1, .top_logprobs = 5},
        }) {
-    Sampler sampler(parameters, 3, {.size = 4});
+    Sampler sampler(parameters, 3, {.size = 4}, kKernels);
     Row bad = {1, kNan, 2, 0};
     try {
       sampler.Sample(bad, Tokens{1}, 0);
@@ -345,22 +347,65 @@ TEST(Sampler, NaNFailsItsOwnRow) {
     }
     Row good = {1, 0, 2, 0};
     Row same = good;
-    Sampler fresh(parameters, 3, {.size = 4});
+    Sampler fresh(parameters, 3, {.size = 4}, kKernels);
     EXPECT_EQ(sampler.Sample(good, Tokens{1}, 0), fresh.Sample(same, Tokens{1}, 0));
+  }
+}
+
+// Law 1: the same tokens and log-probabilities from every instruction set, whatever the caller's float mode.
+TEST(Sampler, TheMachineDoesNotMatter) {
+  std::uint64_t draw = 0;
+  const auto pick = [&draw](std::vector<double> values) {
+    return values[static_cast<std::size_t>(
+        Uniform(Mix(31, draw++)) * static_cast<double>(values.size())
+    )];
+  };
+  const SamplingKernels portable = SamplingKernelsFor(Isa::kPortable);
+  for (std::uint64_t round = 0; round < 400; ++round) {
+    const SamplingParameters parameters = {
+        .temperature = pick({0, 0.1, 0.8, 1, 2}),
+        .top_k = static_cast<std::uint32_t>(pick({0, 0, 1, 40, 900})),
+        .top_p = pick({1, 0.5, 0.95}),
+        .min_p = pick({0, 0, 0.05}),
+        .repetition_penalty = pick({1, 1.2}),
+        .xtc_probability = pick({0, 0.5}),
+        .xtc_threshold = 0.02,
+        .top_logprobs = 20,
+    };
+    Row row = RandomRow(1 + static_cast<std::size_t>(pick({4, 700, 5000})), round);
+    if (round % 4 == 0) {
+      // Denormal logits are numbers: the largest is chosen.
+      for (float& logit : row) {
+        logit *= 1e-40F;
+      }
+    }
+    const Tokens history = {1, 2, 3};
+    Row once = row;
+    const SampledToken wanted =
+        Sampler(parameters, round, {.size = row.size()}, portable).Sample(once, history, round);
+    for (const Isa isa : AttainableIsas()) {
+      for (const FloatMode mode : {FloatMode::kIeee, FloatMode::kKernels}) {
+        Sampler sampler(parameters, round, {.size = row.size()}, SamplingKernelsFor(isa));
+        Row again = row;
+        const FloatModeScope scope(mode);
+        const SampledToken got = sampler.Sample(again, history, round);
+        EXPECT_EQ(got, wanted) << IsaName(isa) << ", round " << round;
+      }
+    }
   }
 }
 
 TEST(Sampler, NothingToChooseFromIsAnError) {
   EXPECT_THROW(SampleOnce({}, {kMasked, kMasked}), Error);
   EXPECT_THROW(SampleOnce({.temperature = 1}, {kMasked, kMasked}), Error);
-  Sampler sampler({}, 0, {.size = 3});
+  Sampler sampler({}, 0, {.size = 3}, kKernels);
   Row row = {1, 2};
   EXPECT_THROW(sampler.Sample(row, {}, 0), Error);
 }
 
 TEST(Sampler, ParametersAreChecked) {
-  EXPECT_THROW(Sampler({.top_p = 2}, 0, {.size = 3}), Error);
-  EXPECT_THROW(Sampler({.logit_bias = {{3, 1}}}, 0, {.size = 3}), Error);
+  EXPECT_THROW(Sampler({.top_p = 2}, 0, {.size = 3}, kKernels), Error);
+  EXPECT_THROW(Sampler({.logit_bias = {{3, 1}}}, 0, {.size = 3}, kKernels), Error);
 }
 
 }  // namespace

@@ -72,6 +72,9 @@ class Parity : public testing::Test {
 
   nlohmann::json document_;
   Npz arrays_;
+
+ protected:
+  const SamplingKernels kernels_ = SamplingKernelsFor(AttainableIsas().back());
 };
 
 SamplingParameters ParametersOf(const nlohmann::json& entry) {
@@ -123,14 +126,17 @@ TEST_F(Parity, FiltersKeepTheSameTokensWithTheSameProbabilities) {
   const std::size_t count = ForEach("filter", [&](const nlohmann::json& entry) {
     const SamplingParameters parameters = ParametersOf(entry);
     std::vector<float> row = Logits(entry);
-    Filters().Apply(parameters, {}, 0, FindPeak(row), row);
-    const Distribution distribution(row, FindPeak(row).logit, parameters.temperature);
+    Filters filters(kernels_);
+    const std::span<const Candidate> candidates =
+        filters.Keep(parameters, {}, 0, FindPeak(row, kernels_), row);
+    std::fill(row.begin(), row.end(), kMasked);
     Tokens kept;
-    for (TokenId token = 0; token < row.size(); ++token) {
-      if (row[token] != kMasked) {
-        kept.push_back(token);
-      }
+    for (const Candidate& candidate : candidates) {
+      row[candidate.token] = candidate.logit;
+      kept.push_back(candidate.token);
     }
+    const float peak = FindPeak(row, kernels_).logit;
+    const Distribution distribution(row, peak, parameters.temperature, kernels_);
 
     const Tokens wanted = AnswerTokens(entry, "kept");
     const auto probabilities = Answer<float>(entry, "prob");
