@@ -8,9 +8,9 @@
 namespace hearth {
 
 struct EngineOptions {
-  std::string model;                 // path or installed name; empty is the default model
-  int threads = 0;                   // worker threads; 0 is every core that the process may use
-  std::string isa;                   // instruction set to force; empty is HEARTH_ISA, else the best
+  std::string model;  // path or installed name; empty is the default model
+  int threads = 0;    // worker threads; 0 is every core that the process may use (UsableCores)
+  std::string isa;    // instruction set to force; empty is HEARTH_ISA, else the best
   std::string numerics = "default";  // "default" or "f32"
 };
 

@@ -1,5 +1,6 @@
 #include "cli/loaded_model.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <span>
@@ -9,6 +10,7 @@
 #include "contracts/printable.h"
 #include "formats/tokenizer_metadata.h"
 #include "models/gguf_model.h"
+#include "platform/usable_cores.h"
 #include "tensor/cpu_backend.h"
 
 namespace hearth {
@@ -38,7 +40,9 @@ LoadedModel::LoadedModel(const EngineOptions& options)
       file_(map_.bytes(), map_.name()),
       weights_(map_, file_),
       kernels_(KernelsFor(ChooseIsa(ForcedIsa(options)))),
-      team_(options.threads == 0 ? UsableCores() : options.threads) {
+      team_(
+          options.threads == 0 ? std::min(UsableCores(), WorkerTeam::kMostMembers) : options.threads
+      ) {
   backend_ = MakeCpuBackend(kernels_, NumericsOf(options), team_);
   model_ = MakeGgufModel(file_, weights_, *backend_);
   load_seconds_ = SecondsSinceStart();

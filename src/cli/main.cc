@@ -31,7 +31,12 @@ constexpr int kWrongUsage = 2;
 void AddEngineOptions(CLI::App& command, EngineOptions& options) {
   command.add_option("MODEL", options.model, "A model file, or the name of an installed model")
       ->default_str(kDefaultModel);
-  command.add_option("--threads", options.threads, "Worker threads (default: every usable core)")
+  command
+      .add_option(
+          "--threads",
+          options.threads,
+          "Worker threads (default: the physical cores that the process may use)"
+      )
       ->check(CLI::Range(1, 256));
   command.add_option(
       "--isa",

@@ -1,7 +1,5 @@
 #include "platform/cpu_features.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <fstream>
 
@@ -46,19 +44,6 @@ std::vector<Isa> FindIsas() {
     isas.push_back(isa);
   }
   return isas;
-}
-
-// The quota of control group version 2 in whole cores, rounded up; a large number when there is none.
-int CgroupCores() {
-  constexpr int kNoLimit = 1 << 20;
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  long period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) {
-    return kNoLimit;
-  }
-  const long microseconds = std::strtol(quota.c_str(), nullptr, 10);
-  return microseconds <= 0 ? kNoLimit : static_cast<int>((microseconds + period - 1) / period);
 }
 
 }  // namespace
@@ -129,13 +114,6 @@ std::string CpuModelName() {
     }
   }
   return "unknown";
-}
-
-int UsableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  const int allowed = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  return std::max(1, std::min(allowed, CgroupCores()));
 }
 
 }  // namespace hearth

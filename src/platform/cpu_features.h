@@ -37,7 +37,4 @@ Isa ChooseIsa(std::string_view forced);
 // The processor's own name, for reports; "unknown" when it has none.
 std::string CpuModelName();
 
-// Cores that this process may use: its affinity mask, limited by the control group's quota; at least 1.
-int UsableCores();
-
 }  // namespace hearth

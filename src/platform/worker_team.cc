@@ -20,7 +20,6 @@
 namespace hearth {
 namespace {
 
-constexpr int kMostMembers = 256;
 constexpr std::chrono::microseconds kSpinTime{20};
 
 void Pause() {

@@ -15,7 +15,9 @@ namespace hearth {
 // Errors:    an exception of a member is rethrown by Run after all have ended (the lowest member's).
 class WorkerTeam {
  public:
-  // `members` counts the caller; 1 starts no thread. Errors: kInvalidArgument unless 1 .. 256,
+  static constexpr int kMostMembers = 256;
+
+  // `members` counts the caller; 1 starts no thread. Errors: kInvalidArgument unless 1 .. kMostMembers,
   // kResourceExhausted when the system does not start them.
   explicit WorkerTeam(int members);
   ~WorkerTeam();
