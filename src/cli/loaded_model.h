@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -35,7 +36,7 @@ class LoadedModel {
   // Errors: kUnsupported or kCorruptData when the file's tokenizer cannot be used; a model without one still runs on ids.
   const Tokenizer& tokenizer() const;
 
-  // Errors: kNotFound when the file has no chat template; those of a template that does not parse.
+  // Errors: kNotFound when the file has no chat template; those of a template that does not parse, and of tokenizer().
   const ChatTemplate& chat_template() const;
 
   // Ids that end an answer.
@@ -52,6 +53,8 @@ class LoadedModel {
   double SecondsSinceStart() const;
 
  private:
+  void ReadText() const;
+
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   FileMap map_;
   GgufFile file_;
@@ -60,8 +63,11 @@ class LoadedModel {
   WorkerTeam team_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<LanguageModel> model_;
-  mutable std::unique_ptr<Tokenizer> tokenizer_;  // made when first asked for
+  // Made when first asked for.
+  mutable std::unique_ptr<Tokenizer> tokenizer_;
   mutable std::unique_ptr<ChatTemplate> chat_template_;
+  mutable std::string template_source_;
+  mutable std::map<std::string, std::string> special_tokens_;
   double load_seconds_ = 0;
 };
 

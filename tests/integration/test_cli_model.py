@@ -65,6 +65,25 @@ class Facts(unittest.TestCase):
         self.assertEqual(json.loads(piped.stdout)["ids"], facts["ids"])
 
 
+class Memory(unittest.TestCase):
+    def peak_of(self, *arguments):
+        """The largest resident size of a run, in bytes; file pages count."""
+        with subprocess.Popen(
+            [BINARY, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as process:
+            errors = process.stderr.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0, errors)
+        return usage.ru_maxrss * 1024
+
+    def test_loading_does_not_hold_the_file_and_the_packed_weights_at_once(self):
+        # At most 1.3 times the file and 100 MB are allowed; a model this small would fit twice, so half of the 100 here.
+        bound = 1.3 * MODEL.stat().st_size + 50e6
+        for threads in ("1", "2"):
+            self.assertLess(self.peak_of("run", "smollm2", "Hi", "--max-tokens", "1", "--threads", threads), bound)
+
+
 class Answers(unittest.TestCase):
     def test_paris(self):
         result = run("run", "smollm2", "What is the capital of France?")

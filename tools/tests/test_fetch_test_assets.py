@@ -129,7 +129,7 @@ class FetchTestAssetsTest(unittest.TestCase):
 
     def test_no_network_is_told(self):
         pip = self.pip("sys.stderr.write('WARNING: Retrying ... connection broken\\n'); sys.exit(1)")
-        self.assert_fails(pip, "llama-cpp-python-0.3.36", "no network")
+        self.assert_fails(pip, "llama-cpp-python 0.3.36", "no network")
         self.assertEqual([], self.files())
 
 
