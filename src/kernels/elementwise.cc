@@ -1,6 +1,7 @@
 #include "kernels/elementwise.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/exp_constants.h"
@@ -17,11 +18,11 @@ float VectorExp(float x) {
     }
     x = kExpHigh;
   }
-  const float n = (x * kLog2E + kRoundMagic) - kRoundMagic;
-  const float r = (x - n * kLn2High) - n * kLn2Low;
+  const float n = std::fma(x, kLog2E, kRoundMagic) - kRoundMagic;
+  const float r = std::fma(-n, kLn2Low, std::fma(-n, kLn2High, x));
   float poly = kExpPoly[7];
   for (int i = 6; i >= 0; --i) {
-    poly = poly * r + kExpPoly[i];
+    poly = std::fma(poly, r, kExpPoly[i]);
   }
   const auto exponent = static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127) << 23;
   return poly * std::bit_cast<float>(exponent);
@@ -38,15 +39,6 @@ float FixedTreeSum(const float* lanes) {
     }
   }
   return sums[0];
-}
-
-void RotatePairs(float* head, const float* cosine, const float* sine, std::size_t pairs) {
-  for (std::size_t i = 0; i < pairs; ++i) {
-    const float a = head[2 * i];
-    const float b = head[2 * i + 1];
-    head[2 * i] = a * cosine[i] - b * sine[i];
-    head[2 * i + 1] = a * sine[i] + b * cosine[i];
-  }
 }
 
 }  // namespace hearth

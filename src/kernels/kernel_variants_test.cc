@@ -2,12 +2,15 @@
 // the values where flushing and rounding differ if anything does.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
 
+#include "kernels/half.h"
 #include "kernels/kernels.h"
 #include "platform/aligned_buffer.h"
 #include "platform/float_mode.h"
@@ -266,14 +269,23 @@ TEST(KernelVariants, RmsNormAndSwiGlu) {
   }
 }
 
+// x [head_dim] as the cache stores it.
+AlignedBuffer<std::byte> Converted(KvStorage storage, const float* x, std::size_t head_dim) {
+  const std::size_t padded = PaddedHeadDim(head_dim);
+  AlignedBuffer<std::byte> out(padded * KvBytes(storage));
+  portable::RotateHead({x, nullptr, nullptr, 0, head_dim, padded, storage, out.data()});
+  return out;
+}
+
+// The key-value cache of one head. Unwritten slots hold `unwritten` in every byte, as a reused page may hold
+// anything: 0xff is NaN, 0x41 a number.
 struct Cache {
-  Cache(KvStorage storage, std::size_t head_dim, std::size_t tokens, Random& random)
-      : padded(PaddedHeadDim(head_dim)) {
+  Cache(KvStorage kv_storage, std::size_t dim, std::size_t tokens, int unwritten, Random& random)
+      : storage(kv_storage), head_dim(dim), padded(PaddedHeadDim(dim)) {
     const std::size_t page_bytes = HeadPageValues(padded) * KvBytes(storage);
     const std::size_t count = (tokens + kPageTokens - 1) / kPageTokens;
     data.Resize(count * page_bytes);
-    // Unwritten slots hold what a reused page may hold: anything, NaN among it.
-    std::memset(data.data(), 0xff, data.size());
+    std::memset(data.data(), unwritten, data.size());
     for (std::size_t page = 0; page < count; ++page) {
       pages.push_back(data.data() + page * page_bytes);
     }
@@ -283,49 +295,66 @@ struct Cache {
       StoreKv(
           {data.data() + t / kPageTokens * page_bytes,
            storage,
-           head_dim,
            padded,
            t % kPageTokens,
-           k.data(),
-           v.data()}
+           Converted(storage, k.data(), head_dim).data(),
+           Converted(storage, v.data(), head_dim).data()}
       );
     }
   }
 
+  KvStorage storage;
+  std::size_t head_dim;
   std::size_t padded;
   AlignedBuffer<std::byte> data;
   std::vector<const std::byte*> pages;
 };
 
-// Runs the queries in calls of at most `tile` and returns [queries, head_dim].
+// The queries at ascending `positions`, in tiles of `tile`; returns [queries, head_dim].
 AlignedBuffer<float> Attend(
-    void (*attention)(const AttentionArgs&),
+    const Kernels& kernels,
     const Cache& cache,
-    KvStorage storage,
-    std::size_t head_dim,
-    const AlignedBuffer<float>& q,
+    const AlignedBuffer<std::byte>& q,
     const std::vector<std::size_t>& positions,
     std::size_t tile
 ) {
-  AlignedBuffer<float> out(positions.size() * head_dim);
-  for (std::size_t first = 0; first < positions.size(); first += tile) {
-    const std::size_t queries = std::min(tile, positions.size() - first);
-    const float* rows[kMostTileQueries];
-    float* outs[kMostTileQueries];
-    for (std::size_t i = 0; i < queries; ++i) {
-      rows[i] = q.data() + (first + i) * cache.padded;
-      outs[i] = out.data() + (first + i) * head_dim;
+  const std::size_t most_segments = positions.back() / kSegmentTokens + 1;
+  const std::size_t stride = most_segments * AttentionPartFloats(cache.padded);
+  AlignedBuffer<float> parts(positions.size() * stride);
+  AlignedBuffer<float> out(positions.size() * cache.head_dim);
+  for (std::size_t segment = 0; segment < most_segments; ++segment) {
+    const std::size_t begin = segment * kSegmentTokens;
+    std::size_t first = 0;
+    while (positions[first] < begin) {
+      ++first;
     }
-    attention({
-        cache.pages.data(),
-        storage,
-        head_dim,
+    while (first < positions.size()) {
+      const std::size_t queries = std::min(tile, positions.size() - first);
+      std::vector<std::size_t> visible;
+      for (std::size_t i = first; i < first + queries; ++i) {
+        visible.push_back(std::min(positions[i] + 1 - begin, kSegmentTokens));
+      }
+      kernels.attention({
+          cache.pages.data() + segment * kSegmentPages,
+          cache.storage,
+          cache.padded,
+          0.125f,
+          queries,
+          q.data() + first * cache.padded * KvBytes(cache.storage),
+          visible.data(),
+          parts.data() + first * stride + segment * AttentionPartFloats(cache.padded),
+          stride,
+      });
+      first += queries;
+    }
+  }
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    kernels.join_segments({
+        parts.data() + i * stride,
+        positions[i] / kSegmentTokens + 1,
+        cache.head_dim,
         cache.padded,
-        0.125f,
-        queries,
-        rows,
-        positions.data() + first,
-        outs,
+        out.data() + i * cache.head_dim,
     });
   }
   return out;
@@ -334,34 +363,125 @@ AlignedBuffer<float> Attend(
 TEST(KernelVariants, AttentionForEveryTileAndVariant) {
   Random random(5);
   const FloatModeScope mode;
-  for (const KvStorage storage : {KvStorage::kBF16, KvStorage::kF32}) {
-    for (const std::size_t head_dim : {16u, 64u, 80u}) {
-      constexpr std::size_t kTokens = 1100;  // two whole segments and a part of a third
-      const Cache cache(storage, head_dim, kTokens, random);
-      const std::vector<std::size_t> positions = {
-          0, 1, 14, 62, 63, 64, 65, 127, 128, 500, 510, 511, 512, 513, 575, 576, 1023, 1024, 1099
-      };
-      AlignedBuffer<float> q(positions.size() * cache.padded);
-      for (std::size_t row = 0; row < positions.size(); ++row) {
-        for (std::size_t d = 0; d < head_dim; ++d) {
-          q[row * cache.padded + d] = AnyFloat(random);
+  // Neighbours with several heads, as a prompt has them, and lonely ones; over two whole segments and a part.
+  std::vector<std::size_t> positions = {0, 1, 14, 62, 63, 64, 65, 127, 128, 500, 510};
+  for (std::size_t position = 511; position < 530; ++position) {
+    positions.insert(positions.end(), 3, position);
+  }
+  positions.insert(positions.end(), {575, 576, 1023, 1024, 1098, 1099});
+  constexpr std::size_t kTokens = 1100;
+  for (const int unwritten : {0xff, 0x41}) {
+    for (const KvStorage storage : {KvStorage::kBF16, KvStorage::kF32}) {
+      for (const std::size_t head_dim : {16u, 64u, 80u, 128u}) {
+        const Cache cache(storage, head_dim, kTokens, unwritten, random);
+        const std::size_t row_bytes = cache.padded * KvBytes(storage);
+        AlignedBuffer<std::byte> q(positions.size() * row_bytes);
+        for (std::size_t row = 0; row < positions.size(); ++row) {
+          const AlignedBuffer<float> x = AnyFloats(head_dim, random);
+          std::memcpy(
+              q.data() + row * row_bytes, Converted(storage, x.data(), head_dim).data(), row_bytes
+          );
         }
-      }
-      const AlignedBuffer<float> expected =
-          Attend(portable::Attention, cache, storage, head_dim, q, positions, 1);
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        ASSERT_TRUE(std::isfinite(expected[i])) << i;
-      }
-      for (const Isa isa : AttainableIsas()) {
-        for (std::size_t tile = 1; tile <= kMostTileQueries; ++tile) {
-          const AlignedBuffer<float> got =
-              Attend(KernelsFor(isa).attention, cache, storage, head_dim, q, positions, tile);
-          EXPECT_TRUE(SameBits(got.data(), expected.data(), got.size()))
-              << IsaName(isa) << ", tile " << tile << ", head_dim " << head_dim;
+        const AlignedBuffer<float> expected =
+            Attend(KernelsFor(Isa::kPortable), cache, q, positions, 1);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          ASSERT_TRUE(std::isfinite(expected[i])) << i;
+        }
+        for (const Isa isa : AttainableIsas()) {
+          for (std::size_t tile = 1; tile <= kMostTileQueries; ++tile) {
+            if (isa == Isa::kPortable && tile % 8 != 0) {
+              continue;  // slow, and without a notion of tiles
+            }
+            const AlignedBuffer<float> got = Attend(KernelsFor(isa), cache, q, positions, tile);
+            EXPECT_TRUE(SameBits(got.data(), expected.data(), got.size()))
+                << IsaName(isa) << ", tile " << tile << ", head_dim " << head_dim;
+          }
         }
       }
     }
   }
+}
+
+// Values that are tiny with a sign, so that zeros of both signs come up in every sum.
+TEST(KernelVariants, AttentionOfTinyValues) {
+  Random random(6);
+  const FloatModeScope mode;
+  constexpr std::size_t kTokens = 70, kDim = 32;
+  Cache cache(KvStorage::kBF16, kDim, kTokens, 0x80, random);
+  for (std::size_t t = 0; t < kTokens; ++t) {
+    AlignedBuffer<float> k(kDim), v(kDim);
+    for (std::size_t d = 0; d < kDim; ++d) {
+      k[d] = AnyFloat(random);
+      v[d] = std::ldexp(random() % 2 == 0 ? -1.0f : 1.0f, -126 + static_cast<int>(random() % 3));
+    }
+    StoreKv(
+        {cache.data.data() + t / kPageTokens * HeadPageValues(kDim) * 2,
+         KvStorage::kBF16,
+         kDim,
+         t % kPageTokens,
+         Converted(KvStorage::kBF16, k.data(), kDim).data(),
+         Converted(KvStorage::kBF16, v.data(), kDim).data()}
+    );
+  }
+  std::vector<std::size_t> positions(kTokens);
+  AlignedBuffer<std::byte> q(kTokens * kDim * 2);
+  for (std::size_t t = 0; t < kTokens; ++t) {
+    positions[t] = t;
+    const AlignedBuffer<float> x = AnyFloats(kDim, random);
+    std::memcpy(
+        q.data() + t * kDim * 2, Converted(KvStorage::kBF16, x.data(), kDim).data(), kDim * 2
+    );
+  }
+  const AlignedBuffer<float> expected = Attend(KernelsFor(Isa::kPortable), cache, q, positions, 1);
+  EXPECT_GT(std::count(expected.data(), expected.data() + expected.size(), 0.0f), 0);
+  for (const Isa isa : FastIsas()) {
+    const AlignedBuffer<float> got = Attend(KernelsFor(isa), cache, q, positions, kMostTileQueries);
+    EXPECT_TRUE(SameBits(got.data(), expected.data(), got.size())) << IsaName(isa);
+  }
+}
+
+TEST(KernelVariants, RotateHead) {
+  HEARTH_NEEDS_FAST_ISA();
+  Random random(7);
+  const FloatModeScope mode;
+  for (const KvStorage storage : {KvStorage::kBF16, KvStorage::kF32}) {
+    for (std::size_t head_dim = 2; head_dim < 140; head_dim += 1 + head_dim / 16) {
+      const std::size_t padded = PaddedHeadDim(head_dim);
+      for (const std::size_t pairs : {std::size_t{0}, head_dim / 4, head_dim / 2}) {
+        AlignedBuffer<float> x = AnyFloats(head_dim, random);
+        const AlignedBuffer<float> cosine = AnyFloats(pairs, random);
+        const AlignedBuffer<float> sine = AnyFloats(pairs, random);
+        x[head_dim - 1] = std::numeric_limits<float>::max();
+        x[head_dim / 2] = std::bit_cast<float>(0x3f808000u);  // halfway between two bfloat16
+        AlignedBuffer<std::byte> expected(padded * KvBytes(storage)), got(expected.size());
+        RotateHeadArgs args{
+            x.data(), cosine.data(), sine.data(), pairs, head_dim, padded, storage, expected.data()
+        };
+        portable::RotateHead(args);
+        for (const Isa isa : FastIsas()) {
+          std::memset(got.data(), 0x55, got.size());
+          args.out = got.data();
+          KernelsFor(isa).rotate_head(args);
+          EXPECT_EQ(0, std::memcmp(got.data(), expected.data(), got.size()))
+              << IsaName(isa) << ", head_dim " << head_dim << ", pairs " << pairs;
+        }
+      }
+    }
+  }
+}
+
+TEST(RotateHead, TurnsPairsAndRoundsToNearestEven) {
+  const float x[4] = {3.0f, 4.0f, std::bit_cast<float>(0x3f818000u), 5.0f};
+  const float cosine = 0.0f, sine = 1.0f;
+  std::uint16_t out[32];
+  portable::RotateHead(
+      {x, &cosine, &sine, 1, 4, 32, KvStorage::kBF16, reinterpret_cast<std::byte*>(out)}
+  );
+  EXPECT_EQ(Bf16ToFloat(out[0]), -4.0f);
+  EXPECT_EQ(Bf16ToFloat(out[1]), 3.0f);
+  EXPECT_EQ(out[2], 0x3f82);
+  EXPECT_EQ(Bf16ToFloat(out[3]), 5.0f);
+  EXPECT_EQ(0, std::count_if(out + 4, out + 32, [](std::uint16_t bits) { return bits != 0; }));
 }
 
 TEST(VectorExp, IsCloseToTheExactValue) {

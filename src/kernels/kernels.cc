@@ -21,7 +21,9 @@ Kernels KernelsFor(Isa isa) {
       portable::QuantizeRows,
       portable::MatmulQuantized,
       portable::MatmulFloat,
+      portable::RotateHead,
       portable::Attention,
+      portable::JoinSegments,
       portable::RmsNorm,
       portable::SwiGlu,
   };
@@ -29,7 +31,9 @@ Kernels KernelsFor(Isa isa) {
   if (isa >= Isa::kAvx512) {
     kernels.quantize_rows = avx512::QuantizeRows;
     kernels.matmul_float = avx512::MatmulFloat;
+    kernels.rotate_head = avx512::RotateHead;
     kernels.attention = avx512::Attention;
+    kernels.join_segments = avx512::JoinSegments;
     kernels.rms_norm = avx512::RmsNorm;
     kernels.swiglu = avx512::SwiGlu;
   }

@@ -15,7 +15,9 @@ struct Kernels {
   void (*quantize_rows)(const QuantizeRowsArgs&);
   void (*matmul_quantized)(const MatmulQuantizedArgs&);
   void (*matmul_float)(const MatmulFloatArgs&);
+  void (*rotate_head)(const RotateHeadArgs&);
   void (*attention)(const AttentionArgs&);
+  void (*join_segments)(const JoinSegmentsArgs&);
   void (*rms_norm)(const RmsNormArgs&);
   void (*swiglu)(const SwiGluArgs&);
 };

@@ -55,8 +55,8 @@ struct AttentionBatch {
   std::size_t rotary_pairs;
   float scale;
   KvStorage storage;
-  float* q;  // rotated in place
-  float* k;  // rotated in place
+  const float* q;
+  const float* k;
   const float* v;
   const float* cosine;
   const float* sine;

@@ -19,25 +19,24 @@ static inline __attribute__((unused)) float TreeSum(__m512 lanes) {
   return _mm_cvtss_f32(_mm_add_ss(sum2, _mm_shuffle_ps(sum2, sum2, 1)));
 }
 
-// VectorExp on 16 lanes.
-static inline __attribute__((unused)) __m512 Exp(__m512 x) {
-  const __mmask16 zero = _mm512_cmp_ps_mask(x, _mm512_set1_ps(kExpLow), _CMP_LT_OQ);
-  const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-  const __m512 clamped =
-      _mm512_max_ps(_mm512_min_ps(x, _mm512_set1_ps(kExpHigh)), _mm512_set1_ps(kExpLow));
+// VectorExp on 16 lanes, none of which is above kExpHigh.
+static inline __attribute__((unused)) __m512 ExpOfModest(__m512 x) {
   const __m512 magic = _mm512_set1_ps(kRoundMagic);
-  const __m512 shifted = _mm512_add_ps(_mm512_mul_ps(clamped, _mm512_set1_ps(kLog2E)), magic);
-  const __m512 n = _mm512_sub_ps(shifted, magic);
-  const __m512 coarse = _mm512_sub_ps(clamped, _mm512_mul_ps(n, _mm512_set1_ps(kLn2High)));
-  const __m512 r = _mm512_sub_ps(coarse, _mm512_mul_ps(n, _mm512_set1_ps(kLn2Low)));
+  const __m512 n = _mm512_sub_ps(_mm512_fmadd_ps(x, _mm512_set1_ps(kLog2E), magic), magic);
+  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kLn2High), x);
+  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kLn2Low), r);
   __m512 poly = _mm512_set1_ps(kExpPoly[7]);
   for (int i = 6; i >= 0; --i) {
-    poly = _mm512_add_ps(_mm512_mul_ps(poly, r), _mm512_set1_ps(kExpPoly[i]));
+    poly = _mm512_fmadd_ps(poly, r, _mm512_set1_ps(kExpPoly[i]));
   }
-  const __m512i exponent =
-      _mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127)), 23);
-  const __m512 result = _mm512_mul_ps(poly, _mm512_castsi512_ps(exponent));
-  return _mm512_mask_mov_ps(_mm512_mask_mov_ps(result, zero, _mm512_setzero_ps()), nan, x);
+  // A NaN is not below the limit and comes through.
+  const __mmask16 kept = _mm512_cmp_ps_mask(x, _mm512_set1_ps(kExpLow), _CMP_NLT_UQ);
+  return _mm512_maskz_scalef_ps(kept, poly, n);
+}
+
+// VectorExp on 16 lanes.
+static inline __attribute__((unused)) __m512 Exp(__m512 x) {
+  return ExpOfModest(_mm512_min_ps(_mm512_set1_ps(kExpHigh), x));  // of a NaN, the second operand
 }
 
 // The mask of the first `count` of 16 lanes.
