@@ -24,6 +24,7 @@ SamplingKernels SamplingKernelsFor(Isa isa) {
         avx512::ExpTerms,
         avx512::ExpTotal,
         avx512::ExpBlockSums,
+        avx512::ExpEstimate,
     };
   }
   if (isa >= Isa::kAvx2) {
@@ -33,6 +34,7 @@ SamplingKernels SamplingKernelsFor(Isa isa) {
         avx2::ExpTerms,
         avx2::ExpTotal,
         avx2::ExpBlockSums,
+        avx2::ExpEstimate,
     };
   }
 #endif
@@ -42,6 +44,7 @@ SamplingKernels SamplingKernelsFor(Isa isa) {
       portable::ExpTerms,
       portable::ExpTotal,
       portable::ExpBlockSums,
+      portable::ExpEstimate,
   };
 }
 

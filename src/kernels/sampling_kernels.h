@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "kernels/exp_estimate.h"
 #include "kernels/exp_sums.h"
 #include "kernels/row_peak.h"
 #include "kernels/select_above.h"
@@ -16,6 +17,7 @@ struct SamplingKernels {
   void (*exp_terms)(const ExpSumsArgs&, double* terms);
   double (*exp_total)(const ExpSumsArgs&);
   void (*exp_block_sums)(const ExpSumsArgs&, double* sums);
+  double (*exp_estimate)(const ExpEstimateArgs&);
 };
 
 // The table of `isa`. Errors: kUnsupported when this build or machine does not attain it.

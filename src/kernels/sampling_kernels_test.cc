@@ -197,6 +197,52 @@ TEST(SamplingKernels, ExpTermsTotalAndBlockSums) {
   }
 }
 
+TEST(SamplingKernels, ExpEstimate) {
+  Random random(5);
+  const SamplingKernels portable = SamplingKernelsFor(Isa::kPortable);
+  for (const std::size_t size : kSizes) {
+    for (const float spread : {1e-3f, 0.1f, 1.0f, 3.0f, 8.0f, 60.0f}) {
+      Row row = AnyRow(size, random);
+      for (float& value : row) {
+        value = std::min(value, 40.0f) * spread / 4;
+      }
+      if (size > 2 && spread > 5) {
+        row[0] += 25;  // one token above a long tail, which then decides the error
+      }
+      if (size == 0 || *std::max_element(row.begin(), row.end()) == -kInfinity) {
+        continue;
+      }
+      const float peak = *std::max_element(row.begin(), row.end());
+      const Misaligned view(row, random() % 5);
+      const ExpEstimateArgs args{view.get(), size, peak};
+      const double estimate = portable.exp_estimate(args);
+      const double exact = PlainTotal(row, static_cast<double>(peak));
+      EXPECT_LT(std::abs(estimate / exact - 1), kExpEstimateError / 2) << size << " " << spread;
+      for (const Isa isa : AttainableIsas()) {
+        EXPECT_EQ(SamplingKernelsFor(isa).exp_estimate(args), estimate)
+            << IsaName(isa) << " of " << size;
+      }
+    }
+  }
+}
+
+// Rows of equal values at every distance from the peak: what one term may be wrong by, and the zeros far below.
+TEST(SamplingKernels, ExpEstimateOfEveryTerm) {
+  const SamplingKernels portable = SamplingKernelsFor(Isa::kPortable);
+  for (float x = 0; x > -120; x -= 0.0173f) {
+    Row row(35, -kInfinity);
+    row[static_cast<std::size_t>(-x * 8) % 35] = x;
+    const ExpEstimateArgs args{row.data(), row.size(), 0};
+    const double exact = Exp(static_cast<double>(x));
+    const double estimate = portable.exp_estimate(args);
+    EXPECT_LT(std::abs(estimate - exact), exact * 5e-6 * (1 - static_cast<double>(x)) + 0x1p-100)
+        << x;
+    for (const Isa isa : AttainableIsas()) {
+      EXPECT_EQ(SamplingKernelsFor(isa).exp_estimate(args), estimate) << IsaName(isa) << " " << x;
+    }
+  }
+}
+
 // Every exponent that a term can have, around the border where terms become zero, and steps of one unit around the places
 // where the rounding of the exponent turns over.
 TEST(SamplingKernels, ExpTermsHaveTheBitsOfExp) {

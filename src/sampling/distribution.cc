@@ -44,6 +44,16 @@ double SumOfWeights(std::span<const float> logits, float peak, const SamplingKer
   return kernels.exp_total({logits.data(), logits.size(), static_cast<double>(peak), 1});
 }
 
+SumBounds BoundSumOfWeights(
+    std::span<const float> logits, float peak, const SamplingKernels& kernels
+) {
+  const double estimate = kernels.exp_estimate({logits.data(), logits.size(), peak});
+  return {
+      .least = estimate * (1 - 2 * kExpEstimateError),
+      .most = estimate * (1 + 2 * kExpEstimateError),
+  };
+}
+
 // A leaf of the sum is a block of kExpBlock tokens, which are added one after the other, then the blocks.
 Distribution::Distribution(
     std::span<const float> logits, float peak, double temperature, const SamplingKernels& kernels

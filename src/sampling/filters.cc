@@ -54,12 +54,16 @@ std::span<const Candidate> Filters::Keep(
     std::span<const TokenId> xtc_exempt,
     double xtc_uniform,
     Peak peak,
-    std::span<const float> logits
+    std::span<const float> logits,
+    std::optional<double> sum
 ) {
   peak_ = static_cast<double>(peak.logit);
   const bool xtc = xtc_uniform < parameters.xtc_probability;
-  const double sum = UsesTopP(parameters) ? SumOfWeights(logits, peak.logit, kernels_) : 0;
-  const double lowest = LeastLogarithm(parameters, sum, logits.size());
+  SumBounds bounds{.least = sum.value_or(0), .most = sum.value_or(0)};
+  if (UsesTopP(parameters) && !sum) {
+    bounds = BoundSumOfWeights(logits, peak.logit, kernels_);
+  }
+  const double lowest = LeastLogarithm(parameters, bounds.least, logits.size());
   const float threshold = FloatBelow(peak_, lowest);
   if (parameters.top_k > 0 && !xtc) {
     // Each of the others keeps a beginning of the order, so top_k may come first.
@@ -76,7 +80,8 @@ std::span<const Candidate> Filters::Keep(
     });
   }
   if (UsesTopP(parameters)) {
-    TopP(parameters.top_p, sum);
+    const float least = TopPEdge(parameters.top_p, bounds, peak, logits);
+    KeepIf(candidates_, [least](const Candidate& candidate) { return candidate.logit >= least; });
   }
   if (parameters.min_p > 0) {
     MinP(parameters.min_p, parameters.min_tokens_to_keep);
@@ -108,9 +113,22 @@ double Filters::LeastLogarithm(
   return lowest;
 }
 
-void Filters::TopP(double top_p, double sum) {
-  const float least = NucleusEdge(candidates_, peak_, top_p, sum, kernels_, order_);
-  KeepIf(candidates_, [least](const Candidate& candidate) { return candidate.logit >= least; });
+// The edge falls with the sum, so where both bounds have the same it is the sum's.
+float Filters::TopPEdge(double top_p, SumBounds bounds, Peak peak, std::span<const float> logits) {
+  constexpr std::size_t kFew = 512;  // among more there is nearly always one between the bounds
+  const auto edge = [&](double sum) {
+    return NucleusEdge(candidates_, peak_, top_p, sum, kernels_, order_);
+  };
+  if (bounds.least == bounds.most) {
+    return edge(bounds.least);
+  }
+  if (candidates_.size() <= kFew) {
+    const float most = edge(bounds.most);
+    if (most == edge(bounds.least)) {
+      return most;
+    }
+  }
+  return edge(SumOfWeights(logits, peak.logit, kernels_));
 }
 
 void Filters::MinP(double min_p, std::size_t keep) {

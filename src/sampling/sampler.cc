@@ -53,12 +53,14 @@ SampledToken Sampler::Sample(
   const Peak peak = FindPeak(row, kernels_);
 
   SampledToken sampled;
+  std::optional<double> sum;
   double log_sum = 0;
   if (parameters_.top_logprobs) {
-    log_sum = Log(SumOfWeights(row, peak.logit, kernels_));
+    sum = SumOfWeights(row, peak.logit, kernels_);
+    log_sum = Log(*sum);
     sampled.top_logprobs = TopLogprobs(row, peak.logit, log_sum);
   }
-  sampled.token = IsGreedy(parameters_) ? peak.token : Draw(row, peak, step);
+  sampled.token = IsGreedy(parameters_) ? peak.token : Draw(row, peak, sum, step);
   if (parameters_.top_logprobs) {
     sampled.logprob =
         (static_cast<double>(row[sampled.token]) - static_cast<double>(peak.logit)) - log_sum;
@@ -66,15 +68,18 @@ SampledToken Sampler::Sample(
   return sampled;
 }
 
-TokenId Sampler::Draw(std::span<const float> row, Peak peak, std::uint64_t step) {
+TokenId Sampler::Draw(
+    std::span<const float> row, Peak peak, std::optional<double> sum, std::uint64_t step
+) {
   const std::uint64_t key = Mix(seed_, step);
   const double uniform = Uniform(key);
   const double temperature = parameters_.temperature;
   if (!Filters::Active(parameters_)) {
     return Distribution(row, peak.logit, temperature, kernels_).Draw(uniform);
   }
-  const std::span<const Candidate> kept =
-      filters_.Keep(parameters_, vocabulary_.xtc_exempt, Uniform(Mix(key, kXtcSplit)), peak, row);
+  const std::span<const Candidate> kept = filters_.Keep(
+      parameters_, vocabulary_.xtc_exempt, Uniform(Mix(key, kXtcSplit)), peak, row, sum
+  );
   // XTC may have taken the peak; weights relative to it could all vanish at a low temperature.
   const auto first = std::min_element(kept.begin(), kept.end(), Before);
   return DrawKept(kept, first->logit, temperature, uniform, kernels_);

@@ -73,7 +73,10 @@ class Sampler {
   );
 
  private:
-  TokenId Draw(std::span<const float> row, Peak peak, std::uint64_t step);
+  // sum is SumOfWeights of the row, if it is known.
+  TokenId Draw(
+      std::span<const float> row, Peak peak, std::optional<double> sum, std::uint64_t step
+  );
   std::vector<TokenLogprob> TopLogprobs(std::span<const float> row, float peak, double log_sum);
 
   SamplingParameters parameters_;
