@@ -12,6 +12,7 @@
 
 #include "kernels/half.h"
 #include "kernels/kernels.h"
+#include "kernels/quantized_rows_buffer.h"
 #include "platform/aligned_buffer.h"
 #include "platform/float_mode.h"
 
@@ -70,123 +71,245 @@ AlignedBuffer<float> AnyFloats(std::size_t count, Random& random) {
   return ::testing::AssertionSuccess();
 }
 
-struct Quantized {
-  Quantized(std::size_t rows, std::size_t groups, std::size_t group)
-      : planes(rows * groups * 2 * group),
-        factor(rows * groups),
-        sum(rows * groups),
-        scaled_sum(rows * groups) {}
+struct KindName {
+  PanelKind kind;
+  const char* name;
+};
 
-  QuantizedRowsOut Out() { return {planes.data(), factor.data(), sum.data(), scaled_sum.data()}; }
-
-  QuantizedRows View(std::size_t rows) const {
-    return {planes.data(), factor.data(), sum.data(), scaled_sum.data(), rows};
-  }
-
-  AlignedBuffer<std::int8_t> planes;
-  AlignedBuffer<float> factor;
-  AlignedBuffer<std::int32_t> sum;
-  AlignedBuffer<float> scaled_sum;
+constexpr KindName kKinds[] = {
+    {PanelKind::kCode4, "code4"},
+    {PanelKind::kCode4Minimum, "code4 minimum"},
+    {PanelKind::kCode8, "code8"},
+    {PanelKind::kCode4Nested, "code4 nested"},
+    {PanelKind::kCode6Nested, "code6 nested"},
 };
 
 TEST(KernelVariants, QuantizeRows) {
   HEARTH_NEEDS_FAST_ISA();
   Random random(1);
   const FloatModeScope mode;
-  for (const int group : {16, 32}) {
-    const auto width = static_cast<std::size_t>(group);
-    constexpr std::size_t kRows = 200, kGroups = 5;
-    AlignedBuffer<float> x = AnyFloats(kRows * kGroups * width, random);
-    x[3] = std::numeric_limits<float>::quiet_NaN();
-    x[width + 3] = std::numeric_limits<float>::infinity();
-    for (std::size_t i = 2 * width; i < 3 * width; ++i) {
-      x[i] = std::ldexp(x[i], -100);
-    }
-    Quantized reference(kRows, kGroups, width);
-    portable::QuantizeRows({x.data(), kGroups * width, 0, kRows, kGroups, group, reference.Out()});
-    for (const Isa isa : FastIsas()) {
-      Quantized got(kRows, kGroups, width);
-      KernelsFor(isa).quantize_rows(
-          {x.data(), kGroups * width, 0, kRows, kGroups, group, got.Out()}
-      );
-      EXPECT_EQ(0, std::memcmp(got.planes.data(), reference.planes.data(), got.planes.size()));
-      EXPECT_EQ(0, std::memcmp(got.sum.data(), reference.sum.data(), 4 * got.sum.size()));
-      EXPECT_TRUE(SameBits(got.factor.data(), reference.factor.data(), got.factor.size()));
-      EXPECT_TRUE(SameBits(got.scaled_sum.data(), reference.scaled_sum.data(), got.sum.size()));
+  // Whole and ragged tiles of rows, whole and ragged segments.
+  for (const std::size_t rows : {1u, 16u, 100u}) {
+    for (const std::size_t groups : {1u, 8u, 13u}) {
+      const std::size_t width = groups * kGroupInputs;
+      AlignedBuffer<float> x = AnyFloats(rows * width, random);
+      if (rows > 4) {
+        x[3] = std::numeric_limits<float>::quiet_NaN();
+        x[width + 3] = std::numeric_limits<float>::infinity();
+        for (std::size_t i = 2 * width; i < 3 * width; ++i) {
+          x[i] = std::ldexp(x[i], -100);
+        }
+      }
+      QuantizedRowsBuffer reference;
+      reference.Reserve(rows, groups);
+      portable::QuantizeRows({x.data(), width, 0, rows, reference.Out()});
+      const QuantizedRows expected = reference.View();
+      for (const Isa isa : FastIsas()) {
+        QuantizedRowsBuffer buffer;
+        buffer.Reserve(rows, groups);
+        KernelsFor(isa).quantize_rows({x.data(), width, 0, rows, buffer.Out()});
+        const QuantizedRows got = buffer.View();
+        const std::size_t count = rows * groups;
+        EXPECT_EQ(0, std::memcmp(got.planes, expected.planes, count * 2 * kGroupInputs));
+        EXPECT_EQ(0, std::memcmp(got.offset, expected.offset, 4 * count));
+        EXPECT_EQ(0, std::memcmp(got.half_offset, expected.half_offset, 8 * count));
+        EXPECT_TRUE(SameBits(got.factor, expected.factor, rows * SegmentCount(groups)));
+        EXPECT_TRUE(SameBits(got.sum, expected.sum, count));
+      }
     }
   }
 }
 
-// A packed matrix of random bytes with scales that are ordinary numbers.
-AlignedBuffer<std::byte> AnyPanels(
-    const PanelFormat& format, std::size_t outputs, std::size_t groups, Random& random
-) {
-  const std::size_t panels = (outputs + 15) / 16;
-  AlignedBuffer<std::byte> data(panels * groups * GroupBytes(format));
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    data[i] = static_cast<std::byte>(random());
-  }
-  const std::size_t scales =
-      GroupBytes(format) - (format.minima ? 32u : 16u) * (format.half_scales ? 2u : 4u);
-  for (std::size_t at = 0; at < data.size(); at += GroupBytes(format)) {
-    for (std::size_t i = scales; i < GroupBytes(format); i += format.half_scales ? 2u : 4u) {
-      if (format.half_scales) {
-        // Signed values of every exponent below infinity, subnormals among them.
-        const auto bits = static_cast<std::uint16_t>((random() & 0x83ffu) | (random() % 20 << 10));
-        std::memcpy(data.data() + at + i, &bits, 2);
-      } else {
-        const float value = AnyFloat(random);
-        std::memcpy(data.data() + at + i, &value, 4);
+// An activation is factor * (16 * high + low), to half a step.
+TEST(QuantizeRows, KeepsTheValuesToHalfAStep) {
+  Random random(11);
+  const FloatModeScope mode;
+  constexpr std::size_t kRows = 20, kGroups = 9, kWidth = kGroups * kGroupInputs;
+  AlignedBuffer<float> x = AnyFloats(kRows * kWidth, random);
+  QuantizedRowsBuffer buffer;
+  buffer.Reserve(kRows, kGroups);
+  portable::QuantizeRows({x.data(), kWidth, 0, kRows, buffer.Out()});
+  const QuantizedRows rows = buffer.View();
+  for (std::size_t row = 0; row < kRows; ++row) {
+    const RowPlace place = PlaceOf(row, kRows);
+    for (std::size_t g = 0; g < kGroups; ++g) {
+      const float factor = rows.factor[place.At(g / kSegmentGroups, SegmentCount(kGroups))];
+      const std::int8_t* planes = rows.planes + place.At(g, kGroups) * 2 * kGroupInputs;
+      float sum = 0.0f;
+      for (std::size_t i = 0; i < kGroupInputs; ++i) {
+        const int a = planes[i] * 16 + planes[kGroupInputs + i];
+        sum += static_cast<float>(a);
+        EXPECT_NEAR(
+            factor * static_cast<float>(a), x[row * kWidth + g * kGroupInputs + i], 0.5001f * factor
+        );
+        EXPECT_LE(std::abs(a), 2032);
+        EXPECT_GE(planes[kGroupInputs + i], -8);
+        EXPECT_LE(planes[kGroupInputs + i], 7);
       }
+      EXPECT_EQ(rows.sum[place.At(g, kGroups)], sum);
     }
+  }
+}
+
+// Where the float16 numbers of a panel stand: the scales and minima of groups, or the headers of segments.
+bool IsHalf(PanelKind kind, std::size_t groups, std::size_t at) {
+  for (std::size_t s = 0, start = 0; s < SegmentCount(groups); ++s) {
+    if (at < start + HeaderBytes(kind)) {
+      return true;
+    }
+    start += HeaderBytes(kind);
+    const std::size_t count = std::min(kSegmentGroups, groups - s * kSegmentGroups);
+    if (at < start + count * GroupBytes(kind)) {
+      const std::size_t codes = kind == PanelKind::kCode8 ? 512 : 256;
+      return HeaderBytes(kind) == 0 && (at - start) % GroupBytes(kind) >= codes;
+    }
+    start += count * GroupBytes(kind);
+  }
+  return false;
+}
+
+// A packed matrix of random bytes whose float16 numbers are of every exponent below infinity, subnormals among
+// them.
+AlignedBuffer<std::byte> AnyPanels(
+    PanelKind kind, std::size_t outputs, std::size_t groups, Random& random
+) {
+  const std::size_t panel = PanelBytes(kind, groups);
+  AlignedBuffer<std::byte> data((outputs + 15) / 16 * panel);
+  for (std::size_t i = 0; i < data.size(); i += 2) {
+    auto bits = static_cast<std::uint16_t>(random());
+    if (IsHalf(kind, groups, i % panel)) {
+      bits = static_cast<std::uint16_t>((bits & 0x83ffu) | (random() % 20 << 10));
+    }
+    std::memcpy(data.data() + i, &bits, 2);
   }
   return data;
 }
 
-TEST(KernelVariants, MatmulQuantized) {
+void ExpectSameProducts(
+    PanelKind kind, std::size_t outputs, std::size_t groups, std::size_t rows, Random& random
+) {
+  const AlignedBuffer<std::byte> panels = AnyPanels(kind, outputs, groups, random);
+  const std::size_t width = groups * kGroupInputs;
+  const AlignedBuffer<float> x = AnyFloats(rows * width, random);
+  QuantizedRowsBuffer quantized;
+  quantized.Reserve(rows, groups);
+  portable::QuantizeRows({x.data(), width, 0, rows, quantized.Out()});
+  const std::size_t stride = outputs + rows % 3;
+  AlignedBuffer<float> expected = AnyFloats(rows * stride, random);
+  const AlignedBuffer<float> before = AnyFloats(rows * stride, random);
+  MatmulQuantizedArgs args{
+      {panels.data(), kind, outputs, groups},
+      quantized.View(),
+      0,
+      rows,
+      0,
+      (outputs + 15) / 16,
+      rows % 2 == 0,
+      expected.data(),
+      stride,
+  };
+  std::memcpy(expected.data(), before.data(), 4 * before.size());
+  portable::MatmulQuantized(args);
+  for (const Isa isa : FastIsas()) {
+    AlignedBuffer<float> got(rows * stride);
+    std::memcpy(got.data(), before.data(), 4 * before.size());
+    args.out = got.data();
+    KernelsFor(isa).matmul_quantized(args);
+    EXPECT_TRUE(SameBits(got.data(), expected.data(), got.size()))
+        << IsaName(isa) << ", " << rows << " rows, " << outputs << " outputs, " << groups
+        << " groups";
+  }
+}
+
+TEST(KernelVariants, MatmulQuantizedAtEveryRowCount) {
   HEARTH_NEEDS_FAST_ISA();
   Random random(2);
   const FloatModeScope mode;
-  const PanelFormat formats[] = {
-      {4, 32, true, false, 8},
-      {4, 32, true, true, 0},
-      {4, 32, false, true, 0},
-      {8, 32, true, false, 128},
-      {8, 16, false, false, 160},
-  };
-  for (const PanelFormat& format : formats) {
-    for (const std::size_t outputs : {1u, 16u, 37u}) {
-      for (const std::size_t groups : {1u, 2u, 9u}) {
-        const auto width = static_cast<std::size_t>(format.group);
-        const AlignedBuffer<std::byte> panels = AnyPanels(format, outputs, groups, random);
-        for (const std::size_t rows : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 33u, 64u}) {
-          const AlignedBuffer<float> x = AnyFloats(rows * groups * width, random);
-          Quantized quantized(rows, groups, width);
-          portable::QuantizeRows(
-              {x.data(), groups * width, 0, rows, groups, format.group, quantized.Out()}
-          );
-          AlignedBuffer<float> expected = AnyFloats(rows * outputs, random);
-          const AlignedBuffer<float> before = AnyFloats(rows * outputs, random);
-          MatmulQuantizedArgs args{
-              {panels.data(), format, outputs, groups},
-              quantized.View(rows),
-              0,
-              (outputs + 15) / 16,
-              rows % 2 == 0,
-              expected.data(),
-              outputs,
-          };
-          std::memcpy(expected.data(), before.data(), 4 * before.size());
-          portable::MatmulQuantized(args);
-          for (const Isa isa : FastIsas()) {
-            AlignedBuffer<float> got(rows * outputs);
-            std::memcpy(got.data(), before.data(), 4 * before.size());
-            args.out = got.data();
-            KernelsFor(isa).matmul_quantized(args);
-            EXPECT_TRUE(SameBits(got.data(), expected.data(), got.size()))
-                << format.bits << " bits, group " << format.group << ", " << rows << " rows, "
-                << outputs << " outputs";
+  for (const auto& [kind, name] : kKinds) {
+    SCOPED_TRACE(name);
+    for (std::size_t rows = 1; rows <= 64; ++rows) {
+      ExpectSameProducts(kind, 37, 9, rows, random);
+    }
+  }
+}
+
+TEST(KernelVariants, MatmulQuantizedAtOddSizes) {
+  HEARTH_NEEDS_FAST_ISA();
+  Random random(3);
+  const FloatModeScope mode;
+  for (const auto& [kind, name] : kKinds) {
+    SCOPED_TRACE(name);
+    for (const std::size_t outputs : {1u, 8u, 9u, 16u, 48u}) {
+      for (const std::size_t groups : {1u, 2u, 3u, 7u, 8u, 11u, 16u, 21u}) {
+        for (const std::size_t rows : {1u, 5u, 23u}) {
+          ExpectSameProducts(kind, outputs, groups, rows, random);
+        }
+      }
+    }
+  }
+}
+
+// More rows than one pass over the panels takes.
+TEST(KernelVariants, MatmulQuantizedOfLongPrompts) {
+  HEARTH_NEEDS_FAST_ISA();
+  Random random(4);
+  const FloatModeScope mode;
+  for (const auto& [kind, name] : kKinds) {
+    SCOPED_TRACE(name);
+    ExpectSameProducts(kind, 20, 70, 530, random);
+  }
+}
+
+// Every code, scale and activation at its limit: what the integers must hold.
+TEST(KernelVariants, MatmulQuantizedAtTheLimitsOfItsIntegers) {
+  HEARTH_NEEDS_FAST_ISA();
+  const FloatModeScope mode;
+  constexpr std::size_t kGroups = 8, kRows = 21, kWidth = kGroups * kGroupInputs;
+  for (const auto& [kind, name] : kKinds) {
+    SCOPED_TRACE(name);
+    for (const unsigned fill : {0x00u, 0x80u, 0xffu}) {
+      for (const float sign : {1.0f, -1.0f}) {
+        AlignedBuffer<std::byte> panels(PanelBytes(kind, kGroups));
+        std::memset(panels.data(), static_cast<int>(fill), panels.size());
+        for (std::size_t i = 0; i < panels.size(); i += 2) {
+          if (IsHalf(kind, kGroups, i)) {
+            const std::uint16_t one = 0x3c00;
+            std::memcpy(panels.data() + i, &one, 2);
+          } else if (kind == PanelKind::kCode6Nested && i >= 32 && (i - 32) % 416 < 32) {
+            std::memset(panels.data() + i, -128, 2);
           }
+        }
+        AlignedBuffer<float> x(kRows * kWidth);
+        std::fill_n(x.data(), x.size(), sign);
+        QuantizedRowsBuffer quantized;
+        quantized.Reserve(kRows, kGroups);
+        portable::QuantizeRows({x.data(), kWidth, 0, kRows, quantized.Out()});
+        AlignedBuffer<float> expected(kRows * 16);
+        MatmulQuantizedArgs args{
+            {panels.data(), kind, 16, kGroups},
+            quantized.View(),
+            0,
+            kRows,
+            0,
+            1,
+            false,
+            expected.data(),
+            16,
+        };
+        portable::MatmulQuantized(args);
+        if (kind == PanelKind::kCode8) {
+          const float code = static_cast<std::int8_t>(fill);
+          EXPECT_NEAR(expected[0], sign * code * kWidth, 0.01f);
+        }
+        if (kind == PanelKind::kCode6Nested && fill != 0x80u) {
+          const float code = fill == 0x00u ? -32.0f : 31.0f;
+          EXPECT_NEAR(expected[0], -128.0f * sign * code * kWidth, 1.0f);
+        }
+        for (const Isa isa : FastIsas()) {
+          AlignedBuffer<float> got(kRows * 16);
+          args.out = got.data();
+          KernelsFor(isa).matmul_quantized(args);
+          EXPECT_TRUE(SameBits(got.data(), expected.data(), got.size())) << IsaName(isa);
         }
       }
     }

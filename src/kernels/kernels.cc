@@ -28,8 +28,13 @@ Kernels KernelsFor(Isa isa) {
       portable::SwiGlu,
   };
 #if defined(__x86_64__) && !defined(HEARTH_PORTABLE_ONLY)
+  if (isa >= Isa::kAvx2) {
+    kernels.quantize_rows = avx2::QuantizeRows;
+    kernels.matmul_quantized = avx2::MatmulQuantized;
+  }
   if (isa >= Isa::kAvx512) {
     kernels.quantize_rows = avx512::QuantizeRows;
+    kernels.matmul_quantized = avx512::MatmulQuantized;
     kernels.matmul_float = avx512::MatmulFloat;
     kernels.rotate_head = avx512::RotateHead;
     kernels.attention = avx512::Attention;
@@ -39,6 +44,9 @@ Kernels KernelsFor(Isa isa) {
   }
   if (isa >= Isa::kAvx512Vnni) {
     kernels.matmul_quantized = avx512vnni::MatmulQuantized;
+  }
+  if (isa >= Isa::kAmx) {
+    kernels.matmul_quantized = amx::MatmulQuantized;
   }
 #endif
   return kernels;

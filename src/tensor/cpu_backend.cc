@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "platform/aligned_buffer.h"
+#include "kernels/quantized_rows_buffer.h"
 #include "tensor/cpu_attention.h"
 #include "tensor/packed_matrix.h"
 
@@ -24,14 +24,6 @@ class CpuLinearWeights final : public LinearWeights {
   std::size_t bytes() const override { return matrix.bytes(); }
 
   const PackedMatrix matrix;
-};
-
-// Quantized copies of one set of rows, for one group width.
-struct QuantizedScratch {
-  AlignedBuffer<std::int8_t> planes;
-  AlignedBuffer<float> factor;
-  AlignedBuffer<std::int32_t> sum;
-  AlignedBuffer<float> scaled_sum;
 };
 
 class CpuBackend final : public Backend {
@@ -61,20 +53,15 @@ class CpuBackend final : public Backend {
     return std::max<std::size_t>(1, kInlineValues / std::max<std::size_t>(1, width));
   }
 
-  QuantizedRows Quantize(const RowsView& x, int group);
+  void Quantize(const RowsView& x);
   void RunPanels(
-      const RowsView& x,
-      const LinearJob& job,
-      const QuantizedRows& rows16,
-      const QuantizedRows& rows32,
-      std::size_t first,
-      std::size_t last
-  );
+      const RowsView& x, const LinearJob& job, std::size_t first, std::size_t last
+  ) const;
 
   const Kernels kernels_;
   const Numerics numerics_;
   WorkerTeam& team_;
-  QuantizedScratch scratch_[2];  // groups of 16, groups of 32
+  QuantizedRowsBuffer quantized_;
   CpuAttention attention_;
 };
 
@@ -82,38 +69,33 @@ const PackedMatrix& MatrixOf(const LinearJob& job) {
   return static_cast<const CpuLinearWeights*>(job.weights)->matrix;
 }
 
-QuantizedRows CpuBackend::Quantize(const RowsView& x, int group) {
-  QuantizedScratch& scratch = scratch_[group == 32 ? 1 : 0];
-  const std::size_t groups = x.width / static_cast<std::size_t>(group);
-  scratch.planes.Reserve(x.rows * x.width * 2);
-  scratch.factor.Reserve(x.rows * groups);
-  scratch.sum.Reserve(x.rows * groups);
-  scratch.scaled_sum.Reserve(x.rows * groups);
-  const QuantizedRowsOut out{
-      scratch.planes.data(), scratch.factor.data(), scratch.sum.data(), scratch.scaled_sum.data()
-  };
+void CpuBackend::Quantize(const RowsView& x) {
+  quantized_.Reserve(x.rows, x.width / kGroupInputs);
+  const auto out = quantized_.Out();
   team_.ForRanges(x.rows, RowGrain(x.width), [&](std::size_t begin, std::size_t end, int) {
-    kernels_.quantize_rows({x.data, x.stride, begin, end, groups, group, out});
+    kernels_.quantize_rows({x.data, x.stride, begin, end, out});
   });
-  return {out.planes, out.factor, out.sum, out.scaled_sum, x.rows};
 }
 
 void CpuBackend::RunPanels(
-    const RowsView& x,
-    const LinearJob& job,
-    const QuantizedRows& rows16,
-    const QuantizedRows& rows32,
-    std::size_t first,
-    std::size_t last
-) {
+    const RowsView& x, const LinearJob& job, std::size_t first, std::size_t last
+) const {
   const auto panels = MatrixOf(job).panels();
-  if (const auto* quantized = std::get_if<QuantizedPanels>(&panels)) {
-    const QuantizedRows& rows = quantized->format.group == 32 ? rows32 : rows16;
-    kernels_.matmul_quantized({*quantized, rows, first, last, job.add, job.out, job.stride});
+  if (const auto* weights = std::get_if<QuantizedPanels>(&panels)) {
+    kernels_.matmul_quantized(
+        {*weights, quantized_.View(), 0, x.rows, first, last, job.add, job.out, job.stride}
+    );
   } else {
-    const FloatPanels& weights = std::get<FloatPanels>(panels);
     kernels_.matmul_float(
-        {weights, x.data, x.stride, x.rows, first, last, job.add, job.out, job.stride}
+        {std::get<FloatPanels>(panels),
+         x.data,
+         x.stride,
+         x.rows,
+         first,
+         last,
+         job.add,
+         job.out,
+         job.stride}
     );
   }
 }
@@ -122,17 +104,14 @@ void CpuBackend::Linear(const RowsView& x, std::span<const LinearJob> jobs) {
   if (x.rows == 0) {
     return;
   }
-  QuantizedRows rows16{};
-  QuantizedRows rows32{};
   std::size_t panels = 0;
+  bool quantized = false;
   for (const LinearJob& job : jobs) {
-    const int group = MatrixOf(job).group();
-    if (group == 32 && rows32.rows == 0) {
-      rows32 = Quantize(x, 32);
-    } else if (group == 16 && rows16.rows == 0) {
-      rows16 = Quantize(x, 16);
-    }
+    quantized = quantized || MatrixOf(job).quantized();
     panels += MatrixOf(job).panel_count();
+  }
+  if (quantized) {
+    Quantize(x);
   }
   // The jobs' panels stand in one line, so that the team splits them evenly.
   team_.ForRanges(panels, 1, [&](std::size_t begin, std::size_t end, int) {
@@ -142,7 +121,7 @@ void CpuBackend::Linear(const RowsView& x, std::span<const LinearJob> jobs) {
       const std::size_t first = std::clamp(begin, start, start + count) - start;
       const std::size_t last = std::clamp(end, start, start + count) - start;
       if (first < last) {
-        RunPanels(x, job, rows16, rows32, first, last);
+        RunPanels(x, job, first, last);
       }
       start += count;
     }

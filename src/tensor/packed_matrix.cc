@@ -25,43 +25,67 @@ std::size_t RowBytes(const WeightView& view) {
   return view.columns / layout.values * layout.bytes;
 }
 
-// Puts one group of one output into its place in a packed group; layout in kernels/matmul_quantized.h.
-void PlaceGroup(
-    const GroupCodes& group, const PanelFormat& format, std::size_t lane, std::byte* out
-) {
-  const auto width = static_cast<std::size_t>(format.group);
-  for (std::size_t k = 0; k < width; ++k) {
-    const bool high = format.bits == 4 && k >= width / 2;
-    const std::size_t column = high ? k - width / 2 : k;
-    std::byte& at = out[column / 4 * 64 + lane * 4 + column % 4];
-    at |= static_cast<std::byte>(high ? group.codes[k] << 4 : group.codes[k]);
+// Puts `count` words of four bytes, 64 bytes apart, from where `lane`'s first one stands.
+void PlaceWords(const void* words, std::size_t count, std::size_t lane, std::byte* out) {
+  const auto* from = static_cast<const std::byte*>(words);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(out + 64 * i + 4 * lane, from + 4 * i, 4);
   }
-  std::byte* scales = out + kPanelOutputs * width * static_cast<std::size_t>(format.bits) / 8;
-  const std::size_t bytes = format.half_scales ? 2 : 4;
-  const void* scale = format.half_scales ? static_cast<const void*>(&group.half_scale)
-                                         : static_cast<const void*>(&group.scale);
-  const void* minimum = format.half_scales ? static_cast<const void*>(&group.half_minimum)
-                                           : static_cast<const void*>(&group.minimum);
-  std::memcpy(scales + lane * bytes, scale, bytes);
-  if (format.minima) {
-    std::memcpy(scales + (kPanelOutputs + lane) * bytes, minimum, bytes);
+}
+
+void PlaceHalf(std::uint16_t bits, std::size_t lane, std::byte* out) {
+  std::memcpy(out + 2 * lane, &bits, 2);
+}
+
+// Puts one group of one output, and with the first of a segment its header, into its place; layout in
+// kernels/matmul_quantized.h.
+void PlaceGroup(
+    const GroupCodes& group, PanelKind kind, std::size_t g, std::size_t lane, std::byte* panel
+) {
+  const std::size_t in_segment = g % kSegmentGroups;
+  std::byte* header = panel + PanelBytes(kind, g - in_segment);
+  std::byte* out = header + HeaderBytes(kind) + in_segment * GroupBytes(kind);
+  switch (kind) {
+    case PanelKind::kCode4:
+    case PanelKind::kCode4Minimum:
+      PlaceWords(group.nibbles, 4, lane, out);
+      PlaceHalf(group.scale, lane, out + 256);
+      if (kind == PanelKind::kCode4Minimum) {
+        PlaceHalf(group.minimum, lane, out + 288);
+      }
+      return;
+    case PanelKind::kCode8:
+      PlaceWords(group.bytes, 8, lane, out);
+      return PlaceHalf(group.scale, lane, out + 512);
+    case PanelKind::kCode4Nested:
+      PlaceHalf(group.scale, lane, header);
+      PlaceHalf(group.minimum, lane, header + 32);
+      out[lane] = std::byte{group.nested_scale[0]};
+      out[16 + lane] = std::byte{group.nested_minimum};
+      return PlaceWords(group.nibbles, 4, lane, out + 32);
+    case PanelKind::kCode6Nested:
+      PlaceHalf(group.scale, lane, header);
+      out[lane] = std::byte{group.nested_scale[0]};
+      out[16 + lane] = std::byte{group.nested_scale[1]};
+      PlaceWords(group.nibbles, 4, lane, out + 32);
+      return PlaceWords(group.pairs, 2, lane, out + 288);
   }
 }
 
 }  // namespace
 
-std::optional<PanelFormat> PanelFormatOf(ElementType type) {
+std::optional<PanelKind> PanelKindOf(ElementType type) {
   switch (type) {
     case ElementType::kQ4_0:
-      return PanelFormat{4, 32, true, false, 8};
+      return PanelKind::kCode4;
     case ElementType::kQ4_1:
-      return PanelFormat{4, 32, true, true, 0};
+      return PanelKind::kCode4Minimum;
     case ElementType::kQ8_0:
-      return PanelFormat{8, 32, true, false, 128};
+      return PanelKind::kCode8;
     case ElementType::kQ4_K:
-      return PanelFormat{4, 32, false, true, 0};
+      return PanelKind::kCode4Nested;
     case ElementType::kQ6_K:
-      return PanelFormat{8, 16, false, false, 32};
+      return PanelKind::kCode6Nested;
     case ElementType::kF32:
     case ElementType::kF16:
     case ElementType::kBF16:
@@ -73,7 +97,7 @@ std::optional<PanelFormat> PanelFormatOf(ElementType type) {
 PackedMatrix::PackedMatrix(const WeightView& view, Numerics numerics, WorkerTeam& team)
     : outputs_(view.rows), inputs_(view.columns) {
   if (numerics == Numerics::kDefault) {
-    quantized_ = PanelFormatOf(view.type);
+    quantized_ = PanelKindOf(view.type);
   }
   if (quantized_) {
     PackQuantized(view, team);
@@ -82,35 +106,28 @@ PackedMatrix::PackedMatrix(const WeightView& view, Numerics numerics, WorkerTeam
   }
 }
 
-int PackedMatrix::group() const {
-  return quantized_ ? quantized_->group : 0;
-}
-
 std::variant<QuantizedPanels, FloatPanels> PackedMatrix::panels() const {
   if (quantized_) {
-    const std::size_t groups = inputs_ / static_cast<std::size_t>(quantized_->group);
-    return QuantizedPanels{data_.data(), *quantized_, outputs_, groups};
+    return QuantizedPanels{data_.data(), *quantized_, outputs_, inputs_ / kGroupInputs};
   }
   return FloatPanels{data_.data(), storage_, outputs_, (inputs_ + kFloatBlock - 1) / kFloatBlock};
 }
 
 void PackedMatrix::PackQuantized(const WeightView& view, WorkerTeam& team) {
-  const PanelFormat format = *quantized_;
-  const std::size_t groups = inputs_ / static_cast<std::size_t>(format.group);
-  const std::size_t group_bytes = GroupBytes(format);
-  data_.Resize(panel_count() * groups * group_bytes);
+  const PanelKind kind = *quantized_;
+  const std::size_t groups = inputs_ / kGroupInputs;
+  const std::size_t panel_bytes = PanelBytes(kind, groups);
+  data_.Resize(panel_count() * panel_bytes);
   team.ForRanges(panel_count(), 1, [&](std::size_t begin, std::size_t end, int) {
     GroupCodes codes{};
     for (std::size_t output = begin * kPanelOutputs;
          output < std::min(outputs_, end * kPanelOutputs);
          ++output) {
       const std::byte* row = view.data.data() + output * RowBytes(view);
-      const std::size_t panel = output / kPanelOutputs;
+      std::byte* panel = data_.data() + output / kPanelOutputs * panel_bytes;
       for (std::size_t g = 0; g < groups; ++g) {
         ReadGroup(view.type, row, g, codes);
-        PlaceGroup(
-            codes, format, output % kPanelOutputs, data_.data() + (panel * groups + g) * group_bytes
-        );
+        PlaceGroup(codes, kind, g, output % kPanelOutputs, panel);
       }
     }
   });

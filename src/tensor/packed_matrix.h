@@ -14,7 +14,7 @@
 namespace hearth {
 
 // Which panels a type is packed into under kDefault; none for float types. Q4_0 Q4_1 Q8_0 Q4_K Q6_K.
-std::optional<PanelFormat> PanelFormatOf(ElementType type);
+std::optional<PanelKind> PanelKindOf(ElementType type);
 
 // A packed copy: quantized panels under kDefault for quantized types, float panels otherwise (the file's own
 // float type under kDefault, float32 under kF32).
@@ -34,8 +34,8 @@ class PackedMatrix {
 
   std::size_t bytes() const { return data_.size(); }
 
-  // The block of activations that the matrix multiplies: 16 or 32, or 0 for float panels.
-  int group() const;
+  // Whether it multiplies quantized activations.
+  bool quantized() const { return quantized_.has_value(); }
 
   // Panels as the kernels take them; valid while this lives. Exactly one is the matrix's kind.
   std::variant<QuantizedPanels, FloatPanels> panels() const;
@@ -46,7 +46,7 @@ class PackedMatrix {
 
   std::size_t outputs_;
   std::size_t inputs_;
-  std::optional<PanelFormat> quantized_;
+  std::optional<PanelKind> quantized_;
   FloatStorage storage_ = FloatStorage::kF32;
   AlignedBuffer<std::byte> data_;
 };

@@ -62,5 +62,17 @@ inline __attribute__((always_inline)) void TileProductBf16() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kA), "i"(kB));
 }
 
+// kSum [16][16] int32 += kA [16][64] signed bytes times kB [16 quads][16][4] signed bytes.
+template <int kSum, int kA, int kB>
+inline __attribute__((always_inline)) void TileProductSigned() {
+  asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kA), "i"(kB));
+}
+
+// The same with unsigned bytes in kB.
+template <int kSum, int kA, int kB>
+inline __attribute__((always_inline)) void TileProductUnsigned() {
+  asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kA), "i"(kB));
+}
+
 }  // namespace
 }  // namespace hearth::amx

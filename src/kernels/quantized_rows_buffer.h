@@ -1,0 +1,62 @@
+// Memory for quantized rows with the slack that tiles need. Not for files of one instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/quantize_rows.h"
+#include "platform/aligned_buffer.h"
+
+namespace hearth {
+
+// Ownership: owns the arrays; views are valid until the next Reserve.
+// Threads:   none of its own.
+// Errors:    std::bad_alloc.
+class QuantizedRowsBuffer {
+ public:
+  // Makes room for `rows` rows of `groups` groups; keeps the memory when it suffices.
+  void Reserve(std::size_t rows, std::size_t groups) {
+    rows_ = rows;
+    groups_ = groups;
+    planes_.Reserve(rows * groups * 2 * kGroupInputs + kRowSlack);
+    factor_.Reserve(rows * SegmentCount(groups) + kRowSlack);
+    offset_.Reserve(rows * groups + kRowSlack);
+    half_offset_.Reserve(rows * groups * 2 + kRowSlack);
+    sum_.Reserve(rows * groups + kRowSlack);
+  }
+
+  QuantizeRowsArgs::Out Out() {
+    return {
+        planes_.data(),
+        factor_.data(),
+        offset_.data(),
+        half_offset_.data(),
+        sum_.data(),
+        rows_,
+        groups_,
+    };
+  }
+
+  QuantizedRows View() const {
+    return {
+        planes_.data(),
+        factor_.data(),
+        offset_.data(),
+        half_offset_.data(),
+        sum_.data(),
+        rows_,
+        groups_,
+    };
+  }
+
+ private:
+  std::size_t rows_ = 0;
+  std::size_t groups_ = 0;
+  AlignedBuffer<std::int8_t> planes_;
+  AlignedBuffer<float> factor_;
+  AlignedBuffer<std::int32_t> offset_;
+  AlignedBuffer<std::int32_t> half_offset_;
+  AlignedBuffer<float> sum_;
+};
+
+}  // namespace hearth
