@@ -159,7 +159,9 @@ struct RowSegment {
 };
 
 template <bool kSigned, int kSum, int kA, int kB>
-inline __attribute__((always_inline)) void CodeProduct(const RowSegment& x, const Segment& w, std::size_t g) {
+inline __attribute__((always_inline)) void CodeProduct(
+    const RowSegment& x, const Segment& w, std::size_t g
+) {
   TileLoad<kA>(x.planes + g * x.rows * 64, 64);
   TileLoad<kB>(w.tiles + g * kTileBytes, 64);
   TileZero<kSum>();
@@ -172,8 +174,9 @@ inline __attribute__((always_inline)) void CodeProduct(const RowSegment& x, cons
 
 // Starts group g into sum tile `slot`, one of four; `slot` is a constant once the loop is unrolled.
 template <bool kSigned>
-inline __attribute__((always_inline)) void
-StartGroup(const RowSegment& x, const Segment& w, std::size_t g, std::size_t slot) {
+inline __attribute__((always_inline)) void StartGroup(
+    const RowSegment& x, const Segment& w, std::size_t g, std::size_t slot
+) {
   switch (slot) {
     case 0:
       return CodeProduct<kSigned, 0, 4, 5>(x, w, g);
@@ -240,7 +243,9 @@ inline __attribute__((always_inline)) void Code4Groups(
 }
 
 template <bool kSigned, bool kMinima>
-inline __attribute__((always_inline)) void Code4(const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums, __m512* p) {
+inline __attribute__((always_inline)) void Code4(
+    const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums, __m512* p
+) {
   if (groups == kSegmentGroups) {
     return Code4Groups<kSigned, kMinima, kSegmentGroups>(x, w, 0, sums, p);
   }
@@ -333,7 +338,9 @@ void Code6(const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums
 }
 
 template <PanelKind kKind>
-inline __attribute__((always_inline)) void Products(const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums, __m512* p) {
+inline __attribute__((always_inline)) void Products(
+    const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums, __m512* p
+) {
   if constexpr (kKind == PanelKind::kCode8) {
     Code8(x, w, groups, sums, p);
   } else if constexpr (kKind == PanelKind::kCode6Nested) {
