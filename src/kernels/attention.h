@@ -125,4 +125,8 @@ void JoinSegments(const JoinSegmentsArgs& args);
 void RotateHead(const RotateHeadArgs& args);
 }  // namespace avx512
 
+namespace amx {
+void Attention(const AttentionArgs& args);
+}
+
 }  // namespace hearth

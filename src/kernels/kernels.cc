@@ -47,6 +47,7 @@ Kernels KernelsFor(Isa isa) {
   }
   if (isa >= Isa::kAmx) {
     kernels.matmul_quantized = amx::MatmulQuantized;
+    kernels.attention = amx::Attention;
   }
 #endif
   return kernels;
