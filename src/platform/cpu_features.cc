@@ -27,7 +27,7 @@ bool Adds(Isa isa) {
     case Isa::kAvx512Vnni:
       return __builtin_cpu_supports("avx512vnni");
     case Isa::kAmx:
-      return __builtin_cpu_supports("avx512bf16") && ProbeAmx();
+      return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("gfni") && ProbeAmx();
   }
   return false;
 #else

@@ -13,7 +13,7 @@ enum class Isa {
   kAvx2,        // AVX2, FMA, F16C
   kAvx512,      // AVX-512 F, BW, DQ, VL
   kAvx512Vnni,  // byte dot products: AVX512_VNNI
-  kAmx,         // tiles of bfloat16 and bytes: AMX_TILE, AMX_BF16, AMX_INT8, and AVX512_BF16
+  kAmx,         // tiles of bfloat16 and bytes: AMX_TILE, AMX_BF16, AMX_INT8, and AVX512_BF16, GFNI
 };
 
 // "portable", "avx2", "avx512", "avx512-vnni", "amx". Never fails.
