@@ -119,6 +119,12 @@ void JoinSegments(const JoinSegmentsArgs& args);
 void RotateHead(const RotateHeadArgs& args);
 }  // namespace portable
 
+namespace avx2 {
+void Attention(const AttentionArgs& args);
+void JoinSegments(const JoinSegmentsArgs& args);
+void RotateHead(const RotateHeadArgs& args);
+}  // namespace avx2
+
 namespace avx512 {
 void Attention(const AttentionArgs& args);
 void JoinSegments(const JoinSegmentsArgs& args);

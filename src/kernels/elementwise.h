@@ -39,6 +39,11 @@ void RmsNorm(const RmsNormArgs& args);
 void SwiGlu(const SwiGluArgs& args);
 }  // namespace portable
 
+namespace avx2 {
+void RmsNorm(const RmsNormArgs& args);
+void SwiGlu(const SwiGluArgs& args);
+}  // namespace avx2
+
 namespace avx512 {
 void RmsNorm(const RmsNormArgs& args);
 void SwiGlu(const SwiGluArgs& args);

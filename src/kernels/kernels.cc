@@ -31,6 +31,12 @@ Kernels KernelsFor(Isa isa) {
   if (isa >= Isa::kAvx2) {
     kernels.quantize_rows = avx2::QuantizeRows;
     kernels.matmul_quantized = avx2::MatmulQuantized;
+    kernels.matmul_float = avx2::MatmulFloat;
+    kernels.rotate_head = avx2::RotateHead;
+    kernels.attention = avx2::Attention;
+    kernels.join_segments = avx2::JoinSegments;
+    kernels.rms_norm = avx2::RmsNorm;
+    kernels.swiglu = avx2::SwiGlu;
   }
   if (isa >= Isa::kAvx512) {
     kernels.quantize_rows = avx512::QuantizeRows;

@@ -52,6 +52,10 @@ namespace portable {
 void MatmulFloat(const MatmulFloatArgs& args);
 }
 
+namespace avx2 {
+void MatmulFloat(const MatmulFloatArgs& args);
+}
+
 namespace avx512 {
 void MatmulFloat(const MatmulFloatArgs& args);
 }
