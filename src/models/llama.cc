@@ -241,22 +241,29 @@ void Llama::CheckRows(std::span<const ForwardRow> rows) const {
 void Llama::Embed(std::span<const ForwardRow> rows) {
   const BlockLayout block = LayoutOf(embedding_.type);
   const std::size_t row_bytes = embedding_.columns / block.values * block.bytes;
-  std::size_t at = 0;
-  for (const ForwardRow& row : rows) {
-    for (std::size_t i = 0; i < row.tokens.size(); ++i, ++at) {
-      DequantizeRow(
-          embedding_.type,
-          embedding_.data.data() + row.tokens[i] * row_bytes,
-          config_.hidden_size,
-          scratch_.hidden.data() + at * Padded(config_.hidden_size)
-      );
-      rotary_->Angles(
-          row.sequence->length() + i,
-          scratch_.cosine.data() + at * rotary_->pairs(),
-          scratch_.sine.data() + at * rotary_->pairs()
-      );
+  const auto embed = [&](TokenId token, std::size_t position, std::size_t at) {
+    DequantizeRow(
+        embedding_.type,
+        embedding_.data.data() + token * row_bytes,
+        config_.hidden_size,
+        scratch_.hidden.data() + at * Padded(config_.hidden_size)
+    );
+    rotary_->Angles(
+        position,
+        scratch_.cosine.data() + at * rotary_->pairs(),
+        scratch_.sine.data() + at * rotary_->pairs()
+    );
+  };
+  backend_.ForRows(tokens_, config_.hidden_size, [&](std::size_t begin, std::size_t end) {
+    std::size_t at = 0;
+    for (const ForwardRow& row : rows) {
+      for (std::size_t i = 0; i < row.tokens.size(); ++i, ++at) {
+        if (at >= begin && at < end) {
+          embed(row.tokens[i], row.sequence->length() + i, at);
+        }
+      }
     }
-  }
+  });
 }
 
 void Llama::RunLayer(const Layer& layer, std::span<const AttentionRow> places) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -87,6 +88,14 @@ class Backend {
   // gate = silu(gate) * up, both [rows, width] with the same stride.
   virtual void SwiGlu(
       float* gate, const float* up, std::size_t rows, std::size_t width, std::size_t stride
+  ) = 0;
+
+  // The graph's own work on rows 0 .. rows - 1, split over the backend's threads where that pays:
+  // job(begin, end) on disjoint ranges, each row costing about as much as `width` values to convert.
+  virtual void ForRows(
+      std::size_t rows,
+      std::size_t width,
+      const std::function<void(std::size_t begin, std::size_t end)>& job
   ) = 0;
 
   // Rotates queries and keys, stores keys and values into the pages, then attends.

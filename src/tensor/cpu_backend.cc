@@ -45,6 +45,14 @@ class CpuBackend final : public Backend {
       float* gate, const float* up, std::size_t rows, std::size_t width, std::size_t stride
   ) override;
 
+  void ForRows(
+      std::size_t rows, std::size_t width, const std::function<void(std::size_t, std::size_t)>& job
+  ) override {
+    team_.ForRanges(rows, RowGrain(width), [&](std::size_t begin, std::size_t end, int) {
+      job(begin, end);
+    });
+  }
+
   void Attend(const AttentionBatch& batch) override { attention_.Run(batch); }
 
  private:
