@@ -22,16 +22,18 @@ constexpr std::size_t kPassBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostPassTiles = 32;
 
 constexpr std::size_t kHalfTile = kTileBytes / 2;
-// A group of kCode8 is zeros, codes, zeros; one of kCode6Nested zeros, upper bytes, zeros, lower bytes, zeros: half a
-// tile each, so that a tile of codes for the high plane ends, and one for the low plane begins, with zeros.
-constexpr std::size_t kCode8Bytes = 3 * kHalfTile;
-constexpr std::size_t kCode6Bytes = 5 * kHalfTile;
 
-// One segment of one panel, unpacked for the tiles.
+// One segment of one panel, unpacked for the tiles. The bytes of kCode8 and kCode6Nested are half tiles (8 quads) that
+// stand between half tiles of zeros: a tile that starts at such bytes meets the high plane, one that starts at the
+// zeros before them the low plane. The zeros are written once for a call.
 struct Segment {
-  alignas(64) std::byte tiles[kSegmentGroups * kCode6Bytes];
+  alignas(64) std::byte tiles[(4 * kSegmentGroups + 1) * kHalfTile];
   alignas(64) float scale[kSegmentGroups][kPanelOutputs];  // kCode6Nested: d in the first
   alignas(64) float minimum[kSegmentGroups][kPanelOutputs];
+
+  // The half tile of bytes number `index`.
+  std::byte* Bytes(std::size_t index) { return tiles + (2 * index + 1) * kHalfTile; }
+  const std::byte* Bytes(std::size_t index) const { return tiles + (2 * index + 1) * kHalfTile; }
 };
 
 // Sums of tile products, waiting to be scaled.
@@ -93,17 +95,8 @@ void SplitProducts(__m512i codes, __m512i scale, __m512i* upper, __m512i* lower)
   *upper = _mm512_or_si512(_mm512_srli_epi16(even, 8), _mm512_andnot_si512(low_byte, odd));
 }
 
-void ZeroHalfTile(std::byte* at) {
-  for (std::size_t quad = 0; quad < 8; ++quad) {
-    StoreTile(at, quad, _mm512_setzero_si512());
-  }
-}
-
 // A group of kCode6Nested: products of scale and code, not codes.
-void UnpackNested6(const std::byte* packed, std::byte* tile) {
-  ZeroHalfTile(tile);
-  ZeroHalfTile(tile + 2 * kHalfTile);
-  ZeroHalfTile(tile + 4 * kHalfTile);
+void UnpackNested6(const std::byte* packed, std::byte* upper_bytes, std::byte* lower_bytes) {
   for (std::size_t half = 0; half < 2; ++half) {
     const __m512i scale = Lanes::SignedBytes(packed + 16 * half);
     const __m512i words = _mm512_or_si512(
@@ -121,8 +114,8 @@ void UnpackNested6(const std::byte* packed, std::byte* tile) {
       const __m512i nibbles = half == 0 ? Lanes::Low4(both) : Lanes::High4(both);
       __m512i upper, lower;
       SplitProducts(_mm512_or_si512(nibbles, two_bits[i]), words, &upper, &lower);
-      StoreTile(tile + kHalfTile, 4 * half + i, upper);
-      StoreTile(tile + 3 * kHalfTile, 4 * half + i, lower);
+      StoreTile(upper_bytes, 4 * half + i, upper);
+      StoreTile(lower_bytes, 4 * half + i, lower);
     }
   }
 }
@@ -154,15 +147,12 @@ const std::byte* Unpack(const std::byte* packed, std::size_t groups, Segment& se
       const __m512 minimum = Lanes::Mul(Lanes::Halves(header + 32), Lanes::Bytes(packed + 16));
       _mm512_store_ps(segment.minimum[g], Lanes::Negate(minimum));
     } else if constexpr (kKind == PanelKind::kCode8) {
-      std::byte* tile = segment.tiles + g * kCode8Bytes;
-      ZeroHalfTile(tile);
       for (std::size_t quad = 0; quad < 8; ++quad) {
-        StoreTile(tile + kHalfTile, quad, Lanes::Load(packed + 64 * quad));
+        StoreTile(segment.Bytes(g), quad, Lanes::Load(packed + 64 * quad));
       }
-      ZeroHalfTile(tile + 2 * kHalfTile);
       _mm512_store_ps(segment.scale[g], Lanes::Halves(packed + 512));
     } else {
-      UnpackNested6(packed, segment.tiles + g * kCode6Bytes);
+      UnpackNested6(packed, segment.Bytes(2 * g), segment.Bytes(2 * g + 1));
     }
   }
   return packed;
@@ -259,57 +249,40 @@ inline __attribute__((always_inline)) void Code4Groups(
   }
 }
 
-template <bool kSigned, bool kMinima>
-inline __attribute__((always_inline)) void Code4(
-    const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums, __m512* p
-) {
-  if (groups == kSegmentGroups) {
-    return Code4Groups<kSigned, kMinima, kSegmentGroups>(x, w, 0, sums, p);
-  }
-  std::size_t g = 0;
-  for (; g + 2 <= groups; g += 2) {
-    Code4Groups<kSigned, kMinima, 2>(x, w, g, sums, p);
-  }
-  if (g < groups) {
-    Code4Groups<kSigned, kMinima, 1>(x, w, g, sums, p);
-  }
-}
-
 // A group of kCode8: the sums of the high and of the low plane in tiles kSum and kSum + 1.
 template <int kSum, int kA>
-void StartCode8(const RowSegment& x, const Segment& w, std::size_t g) {
-  const std::byte* tile = w.tiles + g * kCode8Bytes;
+inline __attribute__((always_inline)) void
+StartCode8(const RowSegment& x, const Segment& w, std::size_t g) {
   TileLoad<kA>(x.planes + g * x.rows * 64, 64);
-  TileLoad<5>(tile + kHalfTile, 64);
+  TileLoad<5>(w.Bytes(g), 64);
   TileZero<kSum>();
   TileProductSigned<kSum, kA, 5>();
-  TileLoad<7>(tile, 64);
+  TileLoad<7>(w.Bytes(g) - kHalfTile, 64);
   TileZero<kSum + 1>();
   TileProductSigned<kSum + 1, kA, 7>();
 }
 
-void Code8(const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums, __m512* p) {
-  for (std::size_t step = 0; step < groups + 2; ++step) {
-    if (step < groups) {
-      step % 2 == 0 ? StartCode8<0, 4>(x, w, step) : StartCode8<2, 6>(x, w, step);
+template <std::size_t kGroups>
+inline __attribute__((always_inline)) void
+Code8Groups(const RowSegment& x, const Segment& w, std::size_t first, Sums& sums, __m512* p) {
+#pragma GCC unroll 12
+  for (std::size_t step = 0; step < kGroups + 2; ++step) {
+    if (step < kGroups) {
+      step % 2 == 0 ? StartCode8<0, 4>(x, w, first + step) : StartCode8<2, 6>(x, w, first + step);
     }
-    if (step >= 1 && step - 1 < groups) {
-      if (step % 2 == 1) {
-        TileStore<0>(sums.of[0], 64);
-        TileStore<1>(sums.of[1], 64);
-      } else {
-        TileStore<2>(sums.of[2], 64);
-        TileStore<3>(sums.of[3], 64);
-      }
+    if (step >= 1 && step - 1 < kGroups) {
+      const std::size_t slot = (step - 1) % 2 * 2;
+      StoreSums(slot, sums);
+      StoreSums(slot + 1, sums);
     }
     if (step >= 2) {
-      const std::size_t g = step - 2;
-      const __m512 scale = _mm512_load_ps(w.scale[g]);
+      const __m512 scale = _mm512_load_ps(w.scale[first + step - 2]);
+      const auto& high = sums.of[step % 2 * 2];
+      const auto& low = sums.of[step % 2 * 2 + 1];
 #pragma GCC unroll 16
       for (std::size_t row = 0; row < kRowTile; ++row) {
-        const __m512i high = _mm512_load_si512(sums.of[2 * (g % 2)][row]);
-        const __m512i low = _mm512_load_si512(sums.of[2 * (g % 2) + 1][row]);
-        const __m512i sum = Lanes::AddInt(_mm512_slli_epi32(high, 4), low);
+        const __m512i upper = _mm512_slli_epi32(_mm512_load_si512(high[row]), 4);
+        const __m512i sum = Lanes::AddInt(upper, _mm512_load_si512(low[row]));
         p[row] = Lanes::Fma(Lanes::ToFloat(sum), scale, p[row]);
       }
     }
@@ -318,16 +291,18 @@ void Code8(const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums
 
 // The four products of planes and bytes stay in tiles 0 .. 3 over the whole segment.
 template <int kA>
-void AddCode6(const RowSegment& x, const Segment& w, std::size_t g) {
-  const std::byte* tile = w.tiles + g * kCode6Bytes;
+inline __attribute__((always_inline)) void
+AddCode6(const RowSegment& x, const Segment& w, std::size_t g) {
+  const std::byte* upper = w.Bytes(2 * g);
+  const std::byte* lower = w.Bytes(2 * g + 1);
   TileLoad<kA>(x.planes + g * x.rows * 64, 64);
-  TileLoad<5>(tile + kHalfTile, 64);
+  TileLoad<5>(upper, 64);
   TileProductSigned<0, kA, 5>();  // high, upper
-  TileLoad<7>(tile, 64);
+  TileLoad<7>(upper - kHalfTile, 64);
   TileProductSigned<1, kA, 7>();  // low, upper
-  TileLoad<5>(tile + 3 * kHalfTile, 64);
+  TileLoad<5>(lower, 64);
   TileProductUnsigned<2, kA, 5>();  // high, lower
-  TileLoad<7>(tile + 2 * kHalfTile, 64);
+  TileLoad<7>(lower - kHalfTile, 64);
   TileProductUnsigned<3, kA, 7>();  // low, lower
 }
 
@@ -354,16 +329,33 @@ void Code6(const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums
   }
 }
 
-template <PanelKind kKind>
-inline __attribute__((always_inline)) void Products(
-    const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums, __m512* p
-) {
+// kGroups groups from `first` on, for the kinds with a scale a group.
+template <PanelKind kKind, std::size_t kGroups>
+inline __attribute__((always_inline)) void
+ScaledGroups(const RowSegment& x, const Segment& w, std::size_t first, Sums& sums, __m512* p) {
   if constexpr (kKind == PanelKind::kCode8) {
-    Code8(x, w, groups, sums, p);
-  } else if constexpr (kKind == PanelKind::kCode6Nested) {
-    Code6(x, w, groups, sums, p);
+    Code8Groups<kGroups>(x, w, first, sums, p);
   } else {
-    Code4<kKind == PanelKind::kCode4, kKind != PanelKind::kCode4>(x, w, groups, sums, p);
+    constexpr bool kSigned = kKind == PanelKind::kCode4;
+    Code4Groups<kSigned, !kSigned, kGroups>(x, w, first, sums, p);
+  }
+}
+
+template <PanelKind kKind>
+inline __attribute__((always_inline)) void
+Products(const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums, __m512* p) {
+  if constexpr (kKind == PanelKind::kCode6Nested) {
+    Code6(x, w, groups, sums, p);
+  } else if (groups == kSegmentGroups) {
+    ScaledGroups<kKind, kSegmentGroups>(x, w, 0, sums, p);
+  } else {
+    std::size_t g = 0;
+    for (; g + 2 <= groups; g += 2) {
+      ScaledGroups<kKind, 2>(x, w, g, sums, p);
+    }
+    if (g < groups) {
+      ScaledGroups<kKind, 1>(x, w, g, sums, p);
+    }
   }
 }
 
@@ -468,6 +460,11 @@ void Passes(const MatmulQuantizedArgs& args, std::size_t last_row) {
   const std::size_t fitting = kPassBytes / tile_bytes;
   const std::size_t tiles = fitting < 2 ? 2 : fitting < kMostPassTiles ? fitting : kMostPassTiles;
   Scratch scratch;
+  if constexpr (kKind == PanelKind::kCode8 || kKind == PanelKind::kCode6Nested) {
+    for (Segment& segment : scratch.segments) {
+      __builtin_memset(segment.tiles, 0, sizeof segment.tiles);
+    }
+  }
   const TileScope scope;
   for (std::size_t row = args.first_row; row < last_row; row += tiles * kRowTile) {
     const std::size_t end = row + tiles * kRowTile;
