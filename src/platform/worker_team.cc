@@ -189,4 +189,24 @@ void WorkerTeam::ForRanges(
   });
 }
 
+void WorkerTeam::ForChunks(
+    std::size_t count,
+    std::size_t chunk,
+    const std::function<void(std::size_t, std::size_t, int)>& job
+) {
+  if (count <= chunk || members() == 1) {
+    if (count > 0) {
+      const FloatModeScope mode;
+      job(0, count, 0);
+    }
+    return;
+  }
+  std::atomic<std::size_t> next{0};
+  Run([&](int member) {
+    for (std::size_t begin = next.fetch_add(chunk); begin < count; begin = next.fetch_add(chunk)) {
+      job(begin, std::min(count, begin + chunk), member);
+    }
+  });
+}
+
 }  // namespace hearth

@@ -38,6 +38,14 @@ class WorkerTeam {
       const std::function<void(std::size_t begin, std::size_t end, int member)>& job
   );
 
+  // The same in chunks of `chunk`, each taken by the member that is free next: for work that is worth more than
+  // an atomic increment a chunk, so that a member whose processor is taken away holds nobody up for long.
+  void ForChunks(
+      std::size_t count,
+      std::size_t chunk,
+      const std::function<void(std::size_t begin, std::size_t end, int member)>& job
+  );
+
  private:
   struct State;
   std::unique_ptr<State> state_;

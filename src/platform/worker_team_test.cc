@@ -44,6 +44,44 @@ TEST(WorkerTeam, RangesCoverEveryIndexOnce) {
   }
 }
 
+TEST(WorkerTeam, ChunksCoverEverythingOnce) {
+  for (const int members : {1, 2, 5}) {
+    WorkerTeam team(members);
+    for (const std::size_t count : {0u, 1u, 6u, 7u, 100u}) {
+      for (const std::size_t chunk : {1u, 3u, 64u, 200u}) {
+        std::vector<std::atomic<int>> seen(count);
+        team.ForChunks(count, chunk, [&](std::size_t begin, std::size_t end, int member) {
+          EXPECT_EQ(begin % chunk, 0u);
+          EXPECT_LT(member, members);
+          for (std::size_t i = begin; i < end; ++i) {
+            ++seen[i];
+          }
+        });
+        for (const std::atomic<int>& times : seen) {
+          EXPECT_EQ(times, 1);
+        }
+      }
+    }
+  }
+}
+
+// A member that is held up leaves the other chunks to the rest.
+TEST(WorkerTeam, AHeldUpMemberTakesOneChunk) {
+  WorkerTeam team(2);
+  std::atomic<int> by_others = 0;
+  std::atomic<int> holder = -1;
+  team.ForChunks(10, 1, [&](std::size_t, std::size_t, int member) {
+    int nobody = -1;
+    if (holder.compare_exchange_strong(nobody, member)) {
+      while (by_others < 9) {
+      }
+    } else if (member != holder) {
+      ++by_others;
+    }
+  });
+  EXPECT_EQ(by_others, 9);
+}
+
 TEST(WorkerTeam, AnErrorIsRethrownAfterAllHaveEndedAndTheTeamGoesOn) {
   WorkerTeam team(2);
   std::atomic<int> ended = 0;

@@ -12,6 +12,9 @@ namespace {
 // Below this many values the hop to another thread costs more than it saves.
 constexpr std::size_t kInlineValues = 4096;
 
+// A member that is held up keeps the others waiting for at most this part of its share.
+constexpr std::size_t kChunksAMember = 8;
+
 class CpuLinearWeights final : public LinearWeights {
  public:
   CpuLinearWeights(const WeightView& view, Numerics numerics, WorkerTeam& team)
@@ -121,8 +124,10 @@ void CpuBackend::Linear(const RowsView& x, std::span<const LinearJob> jobs) {
   if (quantized) {
     Quantize(x);
   }
-  // The jobs' panels stand in one line, so that the team splits them evenly.
-  team_.ForRanges(panels, 1, [&](std::size_t begin, std::size_t end, int) {
+  // The jobs' panels stand in one line, dealt out in even chunks of which each member takes several.
+  const std::size_t share = panels / (static_cast<std::size_t>(team_.members()) * kChunksAMember);
+  const std::size_t chunk = std::max<std::size_t>(2, share / 2 * 2);
+  team_.ForChunks(panels, chunk, [&](std::size_t begin, std::size_t end, int) {
     std::size_t start = 0;
     for (const LinearJob& job : jobs) {
       const std::size_t count = MatrixOf(job).panel_count();

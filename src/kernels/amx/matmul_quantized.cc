@@ -33,6 +33,7 @@ struct Segment {
 
   // The half tile of bytes number `index`.
   std::byte* Bytes(std::size_t index) { return tiles + (2 * index + 1) * kHalfTile; }
+
   const std::byte* Bytes(std::size_t index) const { return tiles + (2 * index + 1) * kHalfTile; }
 };
 
@@ -251,8 +252,9 @@ inline __attribute__((always_inline)) void Code4Groups(
 
 // A group of kCode8: the sums of the high and of the low plane in tiles kSum and kSum + 1.
 template <int kSum, int kA>
-inline __attribute__((always_inline)) void
-StartCode8(const RowSegment& x, const Segment& w, std::size_t g) {
+inline __attribute__((always_inline)) void StartCode8(
+    const RowSegment& x, const Segment& w, std::size_t g
+) {
   TileLoad<kA>(x.planes + g * x.rows * 64, 64);
   TileLoad<5>(w.Bytes(g), 64);
   TileZero<kSum>();
@@ -263,8 +265,9 @@ StartCode8(const RowSegment& x, const Segment& w, std::size_t g) {
 }
 
 template <std::size_t kGroups>
-inline __attribute__((always_inline)) void
-Code8Groups(const RowSegment& x, const Segment& w, std::size_t first, Sums& sums, __m512* p) {
+inline __attribute__((always_inline)) void Code8Groups(
+    const RowSegment& x, const Segment& w, std::size_t first, Sums& sums, __m512* p
+) {
 #pragma GCC unroll 12
   for (std::size_t step = 0; step < kGroups + 2; ++step) {
     if (step < kGroups) {
@@ -291,8 +294,9 @@ Code8Groups(const RowSegment& x, const Segment& w, std::size_t first, Sums& sums
 
 // The four products of planes and bytes stay in tiles 0 .. 3 over the whole segment.
 template <int kA>
-inline __attribute__((always_inline)) void
-AddCode6(const RowSegment& x, const Segment& w, std::size_t g) {
+inline __attribute__((always_inline)) void AddCode6(
+    const RowSegment& x, const Segment& w, std::size_t g
+) {
   const std::byte* upper = w.Bytes(2 * g);
   const std::byte* lower = w.Bytes(2 * g + 1);
   TileLoad<kA>(x.planes + g * x.rows * 64, 64);
@@ -331,8 +335,9 @@ void Code6(const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums
 
 // kGroups groups from `first` on, for the kinds with a scale a group.
 template <PanelKind kKind, std::size_t kGroups>
-inline __attribute__((always_inline)) void
-ScaledGroups(const RowSegment& x, const Segment& w, std::size_t first, Sums& sums, __m512* p) {
+inline __attribute__((always_inline)) void ScaledGroups(
+    const RowSegment& x, const Segment& w, std::size_t first, Sums& sums, __m512* p
+) {
   if constexpr (kKind == PanelKind::kCode8) {
     Code8Groups<kGroups>(x, w, first, sums, p);
   } else {
@@ -342,8 +347,9 @@ ScaledGroups(const RowSegment& x, const Segment& w, std::size_t first, Sums& sum
 }
 
 template <PanelKind kKind>
-inline __attribute__((always_inline)) void
-Products(const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums, __m512* p) {
+inline __attribute__((always_inline)) void Products(
+    const RowSegment& x, const Segment& w, std::size_t groups, Sums& sums, __m512* p
+) {
   if constexpr (kKind == PanelKind::kCode6Nested) {
     Code6(x, w, groups, sums, p);
   } else if (groups == kSegmentGroups) {
