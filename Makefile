@@ -16,7 +16,7 @@ HEARTH := build/release/bin/hearth
 # Setup has been done when a stamp for this very script is there.
 SETUP_STAMP := build/setup-$(firstword $(shell sha256sum tools/setup.sh)).stamp
 
-.PHONY: help setup build run test test-tsan parity bench bench-peers format lint clean
+.PHONY: help setup build run test test-tsan parity bench bench-forms bench-peers format lint clean
 
 help:
 	@echo 'make run PROMPT="..." [MODEL=name-or-path] [ARGS="..."]   answer a prompt; without one, chat'
@@ -27,6 +27,7 @@ help:
 	@echo 'make parity        compare the default model with the float32 reference'
 	@echo 'make bench         measure speed on this machine (MODEL, ARGS)'
 	@echo 'make bench-peers   measure speed beside llama.cpp, built for it the first time (MODEL, ARGS)'
+	@echo 'make bench-forms   measure the forms that quantized products could take (ARGS)'
 	@echo 'make format        lay out every source file'
 	@echo 'make lint          clang-tidy on every source file (FILES="src/a.cc ..." for some)'
 	@echo 'make clean         delete build/'
@@ -72,6 +73,10 @@ bench-peers: $(SETUP_STAMP)
 	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
 	@tools/build.sh release hearth
 	@bench/peers/peers.py "$$MODEL" $(ARGS)
+
+bench-forms: $(SETUP_STAMP)
+	@tools/build.sh release forms_bench
+	@build/release/bin/forms_bench $(ARGS)
 
 format:
 	@tools/format.sh fix

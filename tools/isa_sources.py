@@ -4,7 +4,7 @@ import platform
 import re
 
 # kernels/avx512/dot.cc, kernels/dot_avx2.cc, kernels/dot_amx_bf16.cc
-FOLDER = re.compile(r"^src/kernels/(avx2|avx512|avx512vnni|amx|neon)/")
+FOLDER = re.compile(r"^(?:src/kernels|bench/forms)/(avx2|avx512|avx512vnni|amx|neon)/")
 SUFFIX = re.compile(r"^src/kernels/.*_(avx2|avx512|avx512vnni|amx|neon)(_[a-z0-9]+)?\.cc$")
 MACHINES = {"avx2": "x86", "avx512": "x86", "avx512vnni": "x86", "amx": "x86", "neon": "arm"}
 
