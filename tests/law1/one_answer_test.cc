@@ -31,6 +31,7 @@ struct Setting {
   int threads;
   std::size_t chunk;
   std::size_t rows;
+  std::size_t tokens = kTokens;  // of row 0
 };
 
 std::ostream& operator<<(std::ostream& out, const Setting& setting) {
@@ -38,10 +39,10 @@ std::ostream& operator<<(std::ostream& out, const Setting& setting) {
              << setting.chunk << ", " << setting.rows << " rows";
 }
 
-// A prompt of its own length and tokens for each row.
-std::vector<TokenId> Prompt(std::size_t row, std::size_t vocabulary) {
+// A prompt of its own length and tokens for each row; row 0's has `first` tokens.
+std::vector<TokenId> Prompt(std::size_t row, std::size_t first, std::size_t vocabulary) {
   std::mt19937 random(static_cast<unsigned>(row) + 1);
-  const std::size_t length = row == 0 ? kTokens : 1 + random() % 30;
+  const std::size_t length = row == 0 ? first : 1 + random() % 30;
   std::vector<TokenId> tokens(length);
   for (TokenId& token : tokens) {
     token = static_cast<TokenId>(random() % vocabulary);
@@ -63,7 +64,7 @@ std::vector<float> LogitsOfRowZero(
   std::vector<std::vector<TokenId>> prompts;
   for (std::size_t row = 0; row < setting.rows; ++row) {
     sequences.emplace_back(pool);
-    prompts.push_back(Prompt(row, vocabulary));
+    prompts.push_back(Prompt(row, setting.tokens, vocabulary));
   }
   std::vector<float> result;
   std::vector<float> logits;
@@ -104,9 +105,9 @@ std::vector<float> LogitsOfRowZero(
   return result;
 }
 
-class OneAnswer : public ::testing::TestWithParam<std::tuple<TinyMix, Numerics>> {};
+class OneAnswerGrid : public ::testing::TestWithParam<std::tuple<TinyMix, Numerics>> {};
 
-TEST_P(OneAnswer, BitsDoNotDependOnCompanyCutsThreadsOrInstructionSet) {
+TEST_P(OneAnswerGrid, BitsDoNotDependOnCompanyCutsThreadsOrInstructionSet) {
   const auto [mix, numerics] = GetParam();
   const TinyLlama tiny(mix, 7);
   const std::vector<float> expected = LogitsOfRowZero(tiny, numerics, {Isa::kPortable, 1, 512, 1});
@@ -128,7 +129,23 @@ TEST_P(OneAnswer, BitsDoNotDependOnCompanyCutsThreadsOrInstructionSet) {
   }
 }
 
-std::string CaseName(const ::testing::TestParamInfo<OneAnswer::ParamType>& info) {
+// More than one segment of attention, whole and cut, on one thread and split over several.
+TEST(OneAnswer, HoldsBeyondTheFirstSegmentOfAttention) {
+  constexpr std::size_t kLong = 600;
+  const TinyLlama tiny(TinyMix::kLegacy, 7);
+  const std::vector<float> expected =
+      LogitsOfRowZero(tiny, Numerics::kDefault, {Isa::kPortable, 1, kLong, 1, kLong});
+  for (const Isa isa : AttainableIsas()) {
+    for (const std::size_t chunk : {std::size_t{50}, kLong}) {
+      const Setting setting{isa, 3, chunk, 1, kLong};
+      const std::vector<float> got = LogitsOfRowZero(tiny, Numerics::kDefault, setting);
+      ASSERT_EQ(got.size(), expected.size()) << setting;
+      ASSERT_EQ(0, std::memcmp(got.data(), expected.data(), got.size() * sizeof(float))) << setting;
+    }
+  }
+}
+
+std::string CaseName(const ::testing::TestParamInfo<OneAnswerGrid::ParamType>& info) {
   const char* const mixes[] = {"Legacy", "K", "Float"};
   const bool f32 = std::get<1>(info.param) == Numerics::kF32;
   return std::string(mixes[static_cast<int>(std::get<0>(info.param))]) + (f32 ? "F32" : "Default");
@@ -136,7 +153,7 @@ std::string CaseName(const ::testing::TestParamInfo<OneAnswer::ParamType>& info)
 
 INSTANTIATE_TEST_SUITE_P(
     Tiny,
-    OneAnswer,
+    OneAnswerGrid,
     ::testing::Combine(
         ::testing::Values(TinyMix::kLegacy, TinyMix::kK, TinyMix::kFloat),
         ::testing::Values(Numerics::kDefault, Numerics::kF32)
