@@ -54,7 +54,7 @@ struct TimingOptions {
 };
 
 // Forms take turns within a round. One row goes through every copy of the weights; more rows through fewer.
-// `done` is told each instruction set's timings of a format as they are ready.
+// `done` is called after each format.
 // Cost: the options' bytes, and seconds to minutes.
 std::vector<Timing> TimeForms(
     WorkerTeam& team, const TimingOptions& options, const std::function<void()>& done
