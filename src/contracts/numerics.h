@@ -6,7 +6,7 @@
 namespace hearth {
 
 enum class Numerics {
-  kDefault,  // quantized products on 16-bit activations, bfloat16 keys and values (docs/numerics.md)
+  kDefault,  // quantized products on 12-bit activations, bfloat16 keys and values (docs/numerics.md)
   kF32,      // the reference lever: float32 weights, activations, keys and values
 };
 
