@@ -5,6 +5,8 @@ import pathlib
 import subprocess
 
 BINARY = os.environ["HEARTH_BINARY"]
+# A sanitizer keeps books beside the program's memory.
+SANITIZED = bool(os.environ.get("HEARTH_SANITIZE"))
 
 
 def hearth_home():

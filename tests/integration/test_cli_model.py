@@ -17,7 +17,7 @@ import tempfile
 import time
 import unittest
 
-from program import BINARY, MODEL, assert_refused, run
+from program import BINARY, MODEL, SANITIZED, assert_refused, run
 
 
 ISA_NAMES = "portable, avx2, avx512, avx512-vnni, amx"
@@ -65,6 +65,7 @@ class Facts(unittest.TestCase):
         self.assertEqual(json.loads(piped.stdout)["ids"], facts["ids"])
 
 
+@unittest.skipIf(SANITIZED, "a sanitized program's memory is not the program's own")
 class Memory(unittest.TestCase):
     def peak_of(self, *arguments):
         """The largest resident size of a run, in bytes; file pages count."""
