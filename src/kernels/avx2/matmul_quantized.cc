@@ -2,12 +2,12 @@
 
 #include <immintrin.h>
 
+#include "kernels/pair_sums_internal.h"
 #include "kernels/panel_rows_internal.h"
 
 namespace hearth::avx2 {
 namespace {
 
-// Sums in 16 bits as in avx512/matmul_quantized.cc, where their room is shown.
 struct Lanes {
   using Ints = __m256i;
   using Floats = __m256;
@@ -98,43 +98,15 @@ struct Lanes {
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(weight));
   }
 
-  static Ints Sum4(const Ints* codes, const std::int8_t* planes, std::int32_t offset) {
-    Ints high = Zero();
-    Ints low = Zero();
-    for (std::size_t i = 0; i < 8; ++i) {
-      high = _mm256_add_epi16(high, Pairs(codes[i], planes, i));
-      low = _mm256_add_epi16(low, Pairs(codes[i], planes + kGroupInputs, i));
-    }
-    return AddInt(AddInt(SetInt(offset), Widen(high, 16)), Widen(low, 1));
-  }
+  static Ints AddPairs(Ints a, Ints b) { return _mm256_add_epi16(a, b); }
 
-  static Ints Sum6(const Ints* codes, const std::int8_t* planes, std::int32_t offset) {
-    const Ints first = _mm256_add_epi16(Pairs(codes[0], planes, 0), Pairs(codes[1], planes, 1));
-    const Ints second = _mm256_add_epi16(Pairs(codes[2], planes, 2), Pairs(codes[3], planes, 3));
-    Ints low = Zero();
-    for (std::size_t i = 0; i < 4; ++i) {
-      low = _mm256_add_epi16(low, Pairs(codes[i], planes + kGroupInputs, i));
-    }
-    const Ints high = AddInt(SetInt(16 * offset), AddInt(Widen(first, 16), Widen(second, 16)));
-    return AddInt(high, Widen(low, 1));
-  }
-
-  static Ints Sum8(const Ints* codes, const std::int8_t* planes, std::int32_t offset) {
-    Ints upper[8];
-    Ints lower[8];
-    for (std::size_t i = 0; i < 8; ++i) {
-      upper[i] = High4(codes[i]);
-      lower[i] = Low4(codes[i]);
-    }
-    const Ints upper_sum = Sum4(upper, planes, offset);
-    return AddInt(_mm256_slli_epi32(upper_sum, 4), Sum4(lower, planes, 0));
-  }
+  static Ints Times16(Ints a) { return _mm256_slli_epi32(a, 4); }
 };
 
 }  // namespace
 
 void MatmulQuantized(const MatmulQuantizedArgs& args) {
-  RunPanelRows<Lanes>(args);
+  RunPanelRows<PairSums<Lanes>>(args);
 }
 
 }  // namespace hearth::avx2

@@ -2,11 +2,10 @@
 
 #include <immintrin.h>
 
+#include "kernels/segment_scale_internal.h"
+
 namespace hearth::avx2 {
 namespace {
-
-constexpr int kInfinityBits = 0x7f800000;
-constexpr int kSmallestMagnitudeBits = (127 - 90) << 23;  // 2^-90
 
 // The bits of the largest magnitude of 32 * groups values.
 int LargestMagnitudeBits(const float* x, std::size_t groups) {
@@ -48,20 +47,10 @@ void QuantizeRows(const QuantizeRowsArgs& args) {
       const std::size_t first = s * kSegmentGroups;
       const std::size_t rest = out.groups - first;
       const std::size_t groups = rest < kSegmentGroups ? rest : kSegmentGroups;
-      const int bits = LargestMagnitudeBits(x + first * kGroupInputs, groups);
-      float inverse = 0.0f;
-      float factor = 0.0f;
-      if (bits >= kInfinityBits) {
-        factor = __builtin_nanf("");
-      } else if (bits >= kSmallestMagnitudeBits) {
-        float magnitude;
-        __builtin_memcpy(&magnitude, &bits, sizeof magnitude);
-        inverse = 2032.0f / magnitude;
-        factor = magnitude / 2032.0f;
-      }
-      out.factor[place.At(s, segments)] = factor;
-      // A segment without a usable magnitude becomes all zeros, whatever its values are.
-      const __m256i used = _mm256_set1_epi32(inverse != 0.0f ? -1 : 0);
+      const SegmentScale scale =
+          ScaleOfMagnitude(LargestMagnitudeBits(x + first * kGroupInputs, groups));
+      out.factor[place.At(s, segments)] = scale.factor;
+      const __m256i used = _mm256_set1_epi32(scale.inverse != 0.0f ? -1 : 0);
       for (std::size_t g = first; g < first + groups; ++g) {
         const std::size_t at = place.At(g, out.groups);
         std::int8_t* planes = out.planes + at * 2 * kGroupInputs;
@@ -71,7 +60,7 @@ void QuantizeRows(const QuantizeRowsArgs& args) {
           for (std::size_t i = 0; i < 2; ++i) {
             const __m256 values = _mm256_loadu_ps(x + g * kGroupInputs + half * 16 + i * 8);
             a[i] = _mm256_and_si256(
-                used, _mm256_cvtps_epi32(_mm256_mul_ps(values, _mm256_set1_ps(inverse)))
+                used, _mm256_cvtps_epi32(_mm256_mul_ps(values, _mm256_set1_ps(scale.inverse)))
             );
             high[i] = _mm256_srai_epi32(_mm256_add_epi32(a[i], _mm256_set1_epi32(8)), 4);
             low[i] = _mm256_sub_epi32(a[i], _mm256_slli_epi32(high[i], 4));

@@ -1,12 +1,10 @@
 #include "kernels/quantize_rows.h"
 
 #include "kernels/avx512/vector_internal.h"
+#include "kernels/segment_scale_internal.h"
 
 namespace hearth::avx512 {
 namespace {
-
-constexpr int kInfinityBits = 0x7f800000;
-constexpr int kSmallestMagnitudeBits = (127 - 90) << 23;  // 2^-90
 
 // The bits of the largest magnitude of 32 * groups values.
 int LargestMagnitudeBits(const float* x, std::size_t groups) {
@@ -33,20 +31,10 @@ void QuantizeRows(const QuantizeRowsArgs& args) {
       const std::size_t first = s * kSegmentGroups;
       const std::size_t rest = out.groups - first;
       const std::size_t groups = rest < kSegmentGroups ? rest : kSegmentGroups;
-      const int bits = LargestMagnitudeBits(x + first * kGroupInputs, groups);
-      float inverse = 0.0f;
-      float factor = 0.0f;
-      if (bits >= kInfinityBits) {
-        factor = __builtin_nanf("");
-      } else if (bits >= kSmallestMagnitudeBits) {
-        float magnitude;
-        __builtin_memcpy(&magnitude, &bits, sizeof magnitude);
-        inverse = 2032.0f / magnitude;
-        factor = magnitude / 2032.0f;
-      }
-      out.factor[place.At(s, segments)] = factor;
-      // A segment without a usable magnitude becomes all zeros, whatever its values are.
-      const __mmask16 used = inverse != 0.0f ? 0xffff : 0;
+      const SegmentScale scale =
+          ScaleOfMagnitude(LargestMagnitudeBits(x + first * kGroupInputs, groups));
+      out.factor[place.At(s, segments)] = scale.factor;
+      const __mmask16 used = scale.inverse != 0.0f ? 0xffff : 0;
       for (std::size_t g = first; g < first + groups; ++g) {
         const std::size_t at = place.At(g, out.groups);
         std::int8_t* planes = out.planes + at * 2 * kGroupInputs;
@@ -54,7 +42,7 @@ void QuantizeRows(const QuantizeRowsArgs& args) {
         for (std::size_t half = 0; half < 2; ++half) {
           const __m512 values = _mm512_loadu_ps(x + g * kGroupInputs + half * 16);
           const __m512i a =
-              _mm512_maskz_cvtps_epi32(used, _mm512_mul_ps(values, _mm512_set1_ps(inverse)));
+              _mm512_maskz_cvtps_epi32(used, _mm512_mul_ps(values, _mm512_set1_ps(scale.inverse)));
           const __m512i high = _mm512_srai_epi32(_mm512_add_epi32(a, _mm512_set1_epi32(8)), 4);
           const __m512i low = _mm512_sub_epi32(a, _mm512_slli_epi32(high, 4));
           auto* to = reinterpret_cast<__m128i*>(planes + 16 * half);

@@ -2,43 +2,26 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "kernels/exp_constants.h"
+#include "kernels/segment_scale_internal.h"
 
 namespace hearth::portable {
 namespace {
 
-constexpr std::uint32_t kInfinityBits = 0x7f800000u;
-constexpr std::uint32_t kSmallestMagnitudeBits = (127u - 90u) << 23;  // 2^-90
-
-// What a segment's values are multiplied by to become integers, and its factor.
-struct Scale {
-  float inverse;  // 0 when the segment has no usable magnitude
-  float factor;
-};
-
-Scale ScaleOf(const float* x, std::size_t count) {
-  // The bits of magnitudes order as integers, and a NaN's stand above infinity's.
-  std::uint32_t most = 0;
+// The bits of the largest magnitude.
+int LargestMagnitudeBits(const float* x, std::size_t count) {
+  int most = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    most = std::max(most, std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu);
+    most = std::max(most, std::bit_cast<int>(x[i]) & 0x7fffffff);
   }
-  if (most >= kInfinityBits) {
-    return {0.0f, std::numeric_limits<float>::quiet_NaN()};
-  }
-  if (most < kSmallestMagnitudeBits) {
-    return {0.0f, 0.0f};
-  }
-  const float magnitude = std::bit_cast<float>(most);
-  return {2032.0f / magnitude, magnitude / 2032.0f};
+  return most;
 }
 
 // Writes the bytes of 16 inputs and returns their sum.
 std::int32_t QuantizeHalf(const float* x, float inverse, std::int8_t* high, std::int8_t* low) {
   std::int32_t sum = 0;
   for (std::size_t i = 0; i < kGroupInputs / 2; ++i) {
-    // A segment without a usable magnitude becomes all zeros, whatever its values are.
     const float rounded = inverse == 0.0f ? 0.0f : (x[i] * inverse + kRoundMagic) - kRoundMagic;
     const auto a = static_cast<std::int32_t>(rounded);
     const std::int32_t upper = (a + 8) >> 4;
@@ -60,7 +43,9 @@ void QuantizeRows(const QuantizeRowsArgs& args) {
       const std::size_t first = s * kSegmentGroups;
       const std::size_t last = std::min(out.groups, first + kSegmentGroups);
       const float* x = args.x + row * args.stride;
-      const Scale scale = ScaleOf(x + first * kGroupInputs, (last - first) * kGroupInputs);
+      const SegmentScale scale = ScaleOfMagnitude(
+          LargestMagnitudeBits(x + first * kGroupInputs, (last - first) * kGroupInputs)
+      );
       out.factor[place.At(s, segments)] = scale.factor;
       for (std::size_t g = first; g < last; ++g) {
         const std::size_t at = place.At(g, out.groups);
