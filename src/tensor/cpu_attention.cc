@@ -1,7 +1,6 @@
 #include "tensor/cpu_attention.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace hearth {
 namespace {
@@ -195,17 +194,13 @@ void CpuAttention::Run(const AttentionBatch& batch) {
   for (const Tile& tile : tiles_) {
     work += tile.pages * tile.queries;
   }
-  const auto members = static_cast<std::size_t>(team_.members());
-  const std::size_t parts = work <= kInlinePageQueries ? 1 : std::min(members, items_.size());
-  // Items differ in length, so each member takes the next one when it is free. The last of a prompt are the longest
-  // and go first.
-  std::atomic<std::size_t> taken = 0;
-  team_.ForRanges(parts, 1, [&](std::size_t begin, std::size_t end, int member) {
-    for (std::size_t part = begin; part < end; ++part) {
-      for (std::size_t i = taken++; i < items_.size(); i = taken++) {
-        const Item& item = items_[items_.size() - 1 - i];
-        RunItem(batch, item, scratch_[static_cast<std::size_t>(member)]);
-      }
+  // Items differ in length, so they are dealt out one by one; little work stays on the caller. The last of a prompt are
+  // the longest and go first.
+  const std::size_t chunk = work <= kInlinePageQueries ? items_.size() : 1;
+  team_.ForChunks(items_.size(), chunk, [&](std::size_t begin, std::size_t end, int member) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Item& item = items_[items_.size() - 1 - i];
+      RunItem(batch, item, scratch_[static_cast<std::size_t>(member)]);
     }
   });
   for (const Item& item : items_) {
