@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "text/chat_template.h"
 #include "text/utf8_stream.h"
 

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "contracts/error.h"
 #include "formats/gguf.h"
 #include "formats/gguf_metadata.h"
 #include "formats/llama_config.h"
 #include "formats/tokenizer_metadata.h"
+#include "hearth/error.h"
 #include "kernels/dequantize.h"
 
 namespace hearth {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "support/tiny_vocabulary.h"
 #include "text/detokenizer.h"
 #include "text/pre_tokenizer.h"

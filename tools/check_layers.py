@@ -7,6 +7,8 @@ Checked, each fault in one line that names the file and the reason:
 - directions: a layer includes only layers that architecture.toml lists for it, and lists only layers above it;
   "x:y.h" opens one header of x; x_internal.h stays in its layer; paths are written from src/;
 - system headers: those in [system_headers] only in the layers named there (a name that ends in '/' is a folder);
+- public headers: each of include/hearth is listed in [public] with the layer that it belongs to, is used like a header
+  of that layer, and includes only public and system headers;
 - test support: support/... only in tests; a layer's tests may also use the layer's TEST_USES;
 - build: USES in src/LAYER/CMakeLists.txt equals the layer's list; every .cc is compiled (--compile-commands);
 - folders: every folder of src/ is declared, every declared layer has files, no file is over [size] fail lines.
@@ -27,6 +29,7 @@ import isa_sources
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(?:([<\"])([^>\"\n]+)[>\"]|(\S+))", re.M)
 KEYWORDS = {"SOURCES", "USES", "LIBRARIES", "TESTS", "TEST_USES", "TEST_LIBRARIES"}
 COMPILED_FOLDERS = ("src", "tests", "fuzz", "bench")
+PUBLIC = "hearth/"
 
 
 def is_test(name):
@@ -47,6 +50,7 @@ class Manifest:
         self.order = list(data["layers"])
         self.system_headers = data.get("system_headers", {})
         self.line_limit = data["size"]["fail"]
+        self.public = data.get("public", {})  # header of include/hearth -> the layer that it belongs to
         self.edges = {}
         for layer, entries in data["layers"].items():
             edges = self.edges[layer] = {}
@@ -67,6 +71,9 @@ class Manifest:
             for layer in layers:
                 if layer not in self.edges:
                     yield f"architecture.toml: {header} names {layer}, which is not a layer"
+        for header, layer in self.public.items():
+            if layer not in self.edges:
+                yield f"architecture.toml: {PUBLIC}{header} names {layer}, which is not a layer"
 
     def owners(self, header):
         """The layers that may include the system header; None when all may."""
@@ -112,15 +119,40 @@ class Checker:
                 yield f"src/{name}: its folder is not in architecture.toml"
                 continue
             used.add(layer)
-            text = path.read_text(encoding="utf-8", errors="replace")
-            lines = text.count("\n")
-            if lines > self.manifest.line_limit:
-                yield f"src/{name}: {lines} lines, at most {self.manifest.line_limit} are allowed"
-            for match in INCLUDE.finditer(text):
-                if problem := self.include_problem(name, layer, *match.groups()):
-                    yield f"src/{name}: {problem}"
+            yield from self.file_problems(path, lambda *include: self.include_problem(name, layer, *include))
+        yield from self.public_problems()
         yield from (f"architecture.toml: {l} is empty" for l in self.manifest.order if l not in used)
         yield from self.uncompiled()
+
+    def file_problems(self, path, include_problem):
+        where = path.relative_to(self.root).as_posix()
+        text = path.read_text(encoding="utf-8", errors="replace")
+        lines = text.count("\n")
+        if lines > self.manifest.line_limit:
+            yield f"{where}: {lines} lines, at most {self.manifest.line_limit} are allowed"
+        for match in INCLUDE.finditer(text):
+            if problem := include_problem(*match.groups()):
+                yield f"{where}: {problem}"
+
+    def public_problems(self):
+        listed = set(self.manifest.public)
+        for path in self.files("include", {".h", ".cc"}):
+            name = path.relative_to(self.root / "include").as_posix()
+            header = name.removeprefix(PUBLIC)
+            if header == name or header not in listed:
+                yield f"include/{name}: [public] of architecture.toml does not list it"
+                continue
+            listed.discard(header)
+            layer = self.manifest.public[header]
+            yield from self.file_problems(
+                path, lambda *include, name=name, layer=layer: self.public_include_problem(name, layer, *include)
+            )
+        yield from (f"architecture.toml: {PUBLIC}{header} is no file of include/" for header in sorted(listed))
+
+    def public_include_problem(self, name, layer, mark, header, computed):
+        if not computed and mark == '"' and not header.startswith(PUBLIC):
+            return f"includes {header}: a public header may include only public ones"
+        return self.include_problem(name, layer, mark, header, computed)
 
     def files(self, folder, suffixes):
         return sorted(p for p in (self.root / folder).rglob("*") if p.suffix in suffixes)
@@ -154,6 +186,8 @@ class Checker:
             return None
         if header.startswith("support/"):
             return None if is_test(name) else f"includes {header}: test support in production code"
+        if header.startswith(PUBLIC):
+            return self.use_of_public_problem(name, layer, header)
         if not (self.root / "src" / header).is_file():
             return f"includes {header}: no such file; write the path from src/"
         target = longest_prefix(header, self.manifest.edges)
@@ -170,6 +204,16 @@ class Checker:
         if opened and header.removeprefix(target + "/") not in opened and not is_test(name):
             return f"includes {header}: {layer} sees only {', '.join(sorted(opened))} of {target}"
         return None
+
+    def use_of_public_problem(self, name, layer, header):
+        target = self.manifest.public.get(header.removeprefix(PUBLIC))
+        if target is None:
+            return f"includes {header}: no public header"
+        if target == layer or target in self.manifest.edges.get(layer, ()):
+            return None
+        if is_test(name) and target in self.test_uses.get(layer, ()):
+            return None
+        return f"includes {header}: {layer} may not use {target}, to which it belongs"
 
     def uncompiled(self):
         if self.compiled is None:

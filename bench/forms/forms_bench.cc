@@ -6,9 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "contracts/error.h"
 #include "forms/forms_kl.h"
 #include "forms/forms_timing.h"
+#include "hearth/error.h"
 #include "platform/usable_cores.h"
 
 namespace hearth::forms {

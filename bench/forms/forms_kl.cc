@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "cli/model_directory.h"
-#include "contracts/error.h"
 #include "formats/gguf.h"
 #include "forms/simulated_backend.h"
+#include "hearth/error.h"
 #include "models/gguf_model.h"
 #include "models/gguf_weights.h"
 #include "parity/real/real_reference.h"

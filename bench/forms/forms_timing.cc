@@ -7,8 +7,8 @@
 #include <cstring>
 #include <variant>
 
-#include "contracts/error.h"
 #include "forms/form_rows.h"
+#include "hearth/error.h"
 #include "kernels/kernels.h"
 #include "kernels/quantized_rows_buffer.h"
 #include "platform/read_probe.h"

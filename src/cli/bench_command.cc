@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/loaded_model.h"
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "platform/peak_memory.h"
 #include "platform/read_probe.h"
 #include "sampling/sample_rows.h"

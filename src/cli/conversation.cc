@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "sampling/seed.h"
 #include "text/detokenizer.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "contracts/numerics.h"
+#include "hearth/numerics.h"
 
 namespace hearth {
 

@@ -5,9 +5,9 @@
 #include <span>
 
 #include "cli/model_directory.h"
-#include "contracts/error.h"
 #include "contracts/printable.h"
 #include "formats/tokenizer_metadata.h"
+#include "hearth/error.h"
 #include "models/gguf_model.h"
 #include "platform/usable_cores.h"
 #include "tensor/cpu_backend.h"

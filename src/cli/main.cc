@@ -17,8 +17,8 @@
 #include "cli/plan_command.h"
 #include "cli/run_command.h"
 #include "cli/tokenize_command.h"
-#include "contracts/error.h"
 #include "contracts/printable.h"
+#include "hearth/error.h"
 #include "platform/cpu_features.h"
 #include "text/chat_template.h"
 

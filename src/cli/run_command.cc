@@ -13,7 +13,7 @@
 #include "cli/loaded_model.h"
 #include "cli/model_directory.h"
 #include "cli/standard_input.h"
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "platform/peak_memory.h"
 #include "platform/random_seed.h"
 

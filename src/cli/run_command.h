@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/engine_options.h"
-#include "contracts/sampling_parameters.h"
+#include "hearth/sampling_parameters.h"
 
 namespace hearth {
 

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

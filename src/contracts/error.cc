@@ -1,4 +1,4 @@
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

@@ -1,4 +1,4 @@
-#include "contracts/generation.h"
+#include "hearth/generation.h"
 
 namespace hearth {
 

@@ -1,6 +1,6 @@
 #include "contracts/method.h"
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "contracts/generation.h"
+#include "hearth/generation.h"
 
 namespace hearth {
 

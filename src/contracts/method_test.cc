@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

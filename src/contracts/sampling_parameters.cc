@@ -1,11 +1,11 @@
-#include "contracts/sampling_parameters.h"
+#include "hearth/sampling_parameters.h"
 
 #include <array>
 #include <charconv>
 #include <string>
 #include <string_view>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

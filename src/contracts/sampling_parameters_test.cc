@@ -1,4 +1,4 @@
-#include "contracts/sampling_parameters.h"
+#include "hearth/sampling_parameters.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

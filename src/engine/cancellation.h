@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "contracts/generation.h"
 #include "contracts/method.h"
+#include "hearth/generation.h"
 
 namespace hearth {
 

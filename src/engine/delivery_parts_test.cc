@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "contracts/error.h"
 #include "engine/condition.h"
 #include "engine/event_queue.h"
 #include "engine/idle_timer.h"
 #include "engine/loop_timer.h"
 #include "engine/output_reservations.h"
+#include "hearth/error.h"
 #include "support/manual_loop.h"
 
 namespace hearth {

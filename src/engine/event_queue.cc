@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

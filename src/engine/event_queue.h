@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "contracts/generation.h"
+#include "hearth/generation.h"
 
 namespace hearth {
 

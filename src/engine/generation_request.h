@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "contracts/sampling_parameters.h"
-#include "contracts/token.h"
+#include "hearth/sampling_parameters.h"
+#include "hearth/token.h"
 
 namespace hearth {
 

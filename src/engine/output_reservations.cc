@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "contracts/error.h"
 #include "engine/execution_plan.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "contracts/aggregate_error.h"
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

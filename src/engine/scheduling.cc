@@ -3,7 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

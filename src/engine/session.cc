@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "contracts/aggregate_error.h"
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

@@ -1,5 +1,5 @@
 // One request from its opening to its outcome: lifecycle and bounded delivery, nothing else. A session knows no graph,
-// cache, sampler or method; it drives contracts/method.h and speaks contracts/generation.h. The semantics, in full:
+// cache, sampler or method; it drives contracts/method.h and speaks hearth/generation.h. The semantics, in full:
 //
 // States: created -> preparing -> running -> settling -> terminal. A cancellation before the start leads from created
 //   to terminal directly; a failed preparation from preparing to settling.
@@ -56,7 +56,6 @@
 #include <string>
 #include <vector>
 
-#include "contracts/generation.h"
 #include "contracts/method.h"
 #include "contracts/timer.h"
 #include "engine/cancellation.h"
@@ -64,6 +63,7 @@
 #include "engine/event_queue.h"
 #include "engine/idle_timer.h"
 #include "engine/resources.h"
+#include "hearth/generation.h"
 
 namespace hearth {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "contracts/error.h"
 #include "engine/session.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

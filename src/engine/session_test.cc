@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "support/session_fixture.h"
 
 namespace hearth {

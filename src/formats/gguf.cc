@@ -10,9 +10,9 @@
 #include <tuple>
 #include <utility>
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
 #include "formats/gguf_cursor.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

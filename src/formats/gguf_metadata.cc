@@ -7,8 +7,8 @@
 #include <cstring>
 #include <span>
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
 #include "formats/gguf_metadata.h"
 #include "formats/tokenizer_metadata.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

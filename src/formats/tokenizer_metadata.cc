@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "contracts/error.h"
 #include "formats/gguf_metadata.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

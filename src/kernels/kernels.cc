@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

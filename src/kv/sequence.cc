@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

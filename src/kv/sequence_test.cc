@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

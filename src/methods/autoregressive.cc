@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "contracts/token.h"
+#include "hearth/token.h"
 #include "kv/sequence.h"
 #include "models/language_model.h"
 #include "sampling/sampler.h"

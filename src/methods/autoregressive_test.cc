@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

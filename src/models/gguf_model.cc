@@ -1,9 +1,9 @@
 #include "models/gguf_model.h"
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
 #include "formats/gguf_metadata.h"
 #include "formats/llama_config.h"
+#include "hearth/error.h"
 #include "models/llama.h"
 
 namespace hearth {

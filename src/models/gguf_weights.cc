@@ -1,7 +1,7 @@
 #include "models/gguf_weights.h"
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

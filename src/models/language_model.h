@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "contracts/numerics.h"
-#include "contracts/token.h"
+#include "hearth/numerics.h"
+#include "hearth/token.h"
 #include "kv/sequence.h"
 
 namespace hearth {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
+#include "hearth/error.h"
 #include "kernels/dequantize.h"
 #include "models/rotary.h"
 #include "platform/aligned_buffer.h"

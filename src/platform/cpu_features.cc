@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
+#include "hearth/error.h"
 #include "platform/amx_probe.h"
 
 namespace hearth {

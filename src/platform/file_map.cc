@@ -11,8 +11,8 @@
 #include <limits>
 #include <system_error>
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

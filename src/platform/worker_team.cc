@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "platform/float_mode.h"
 
 #if defined(__x86_64__)

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "platform/float_mode.h"
 
 namespace hearth {

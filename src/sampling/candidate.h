@@ -1,7 +1,7 @@
 // A token that may still be chosen, and the order of preference that every filter and list uses.
 #pragma once
 
-#include "contracts/token.h"
+#include "hearth/token.h"
 
 namespace hearth {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "kernels/exp_sums.h"
 #include "kernels/scalar_math.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "contracts/token.h"
+#include "hearth/token.h"
 #include "kernels/sampling_kernels.h"
 #include "sampling/candidate.h"
 

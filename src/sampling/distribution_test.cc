@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "kernels/scalar_math.h"
 #include "sampling/seed.h"
 

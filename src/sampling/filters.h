@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "contracts/sampling_parameters.h"
-#include "contracts/token.h"
+#include "hearth/sampling_parameters.h"
+#include "hearth/token.h"
 #include "kernels/sampling_kernels.h"
 #include "sampling/candidate.h"
 #include "sampling/distribution.h"

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "contracts/sampling_parameters.h"
-#include "contracts/token.h"
+#include "hearth/sampling_parameters.h"
+#include "hearth/token.h"
 
 namespace hearth {
 

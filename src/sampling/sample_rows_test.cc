@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "sampling/seed.h"
 
 namespace hearth {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "kernels/scalar_math.h"
 #include "platform/float_mode.h"
 #include "sampling/distribution.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "platform/float_mode.h"
 #include "sampling/seed.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "contracts/numerics.h"
+#include "hearth/numerics.h"
 #include "kernels/attention.h"
 #include "tensor/weight_view.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <variant>
 
-#include "contracts/numerics.h"
+#include "hearth/numerics.h"
 #include "kernels/kernels.h"
 #include "platform/aligned_buffer.h"
 #include "platform/worker_team.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "contracts/token.h"
+#include "hearth/token.h"
 #include "text/tokenizer.h"
 #include "text/utf8_stream.h"
 

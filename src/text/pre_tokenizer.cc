@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

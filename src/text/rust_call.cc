@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "contracts/error.h"
 #include "contracts/printable.h"
+#include "hearth/error.h"
 #include "text/byte_alphabet.h"
 #include "text/end_markers.h"
 #include "text/pre_tokenizer.h"

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "contracts/token.h"
 #include "contracts/tokenizer_description.h"
+#include "hearth/token.h"
 
 namespace hearth {
 

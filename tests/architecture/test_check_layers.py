@@ -62,6 +62,48 @@ class CheckLayersTest(unittest.TestCase):
         self.tree.append("src/model/m.cc", "#include <net/if.h>\n")
         self.assert_fault("src/model/m.cc: includes <net/if.h>, allowed only in tests")
 
+    def test_public_header_of_a_layer_that_may_not_be_used(self):
+        self.tree.append("src/store/store.cc", '#include "hearth/door.h"\n')
+        self.assert_fault("src/store/store.cc: includes hearth/door.h: store may not use model, to which it belongs")
+
+    def test_public_header_that_is_not_there(self):
+        self.tree.append("src/store/store.cc", '#include "hearth/gone.h"\n')
+        self.assert_fault("src/store/store.cc: includes hearth/gone.h: no public header")
+
+    def test_public_header_that_includes_an_inner_one(self):
+        self.tree.append("include/hearth/door.h", '#include "model/m.h"\n')
+        self.assert_fault(
+            "include/hearth/door.h: includes model/m.h: a public header may include only public ones"
+        )
+
+    def test_public_header_that_looks_upward(self):
+        self.tree.append("include/hearth/value.h", '#include "hearth/door.h"\n')
+        self.assert_fault(
+            "include/hearth/value.h: includes hearth/door.h: base may not use model, to which it belongs"
+        )
+
+    def test_public_header_with_a_banned_system_header(self):
+        self.tree.append("include/hearth/door.h", "#include <sys/mman.h>\n")
+        self.assert_fault("include/hearth/door.h: includes <sys/mman.h>, allowed only in store")
+
+    def test_public_headers_are_listed_and_listed_ones_are_there(self):
+        self.tree.write("include/hearth/new.h", "#pragma once\n")
+        self.tree.write("include/other/value.h", "#pragma once\n")
+        self.tree.replace("architecture.toml", '"door.h" = "model"', '"door.h" = "model"\n"gone.h" = "model"')
+        self.assert_fault(
+            "include/hearth/new.h: [public] of architecture.toml does not list it",
+            "include/other/value.h: [public] of architecture.toml does not list it",
+            "architecture.toml: hearth/gone.h is no file of include/",
+        )
+
+    def test_public_header_with_an_unknown_layer(self):
+        self.tree.replace("architecture.toml", '"door.h" = "model"', '"door.h" = "ghost"')
+        self.assert_fault(
+            "architecture.toml: hearth/door.h names ghost, which is not a layer",
+            "src/model/m.cc: includes hearth/door.h: model may not use ghost, to which it belongs",
+            "include/hearth/door.h: includes hearth/value.h: ghost may not use base, to which it belongs",
+        )
+
     def test_test_support_in_production_code(self):
         self.tree.append("src/model/m.h", '#include "support/x.h"\n')
         self.assert_fault("src/model/m.h: includes support/x.h: test support in production code")

@@ -10,6 +10,10 @@ store = ["base"]
 model = ["base", "store:store.h"]
 "model/deep" = ["base", "model"]
 
+[public]
+"value.h" = "base"
+"door.h" = "model"
+
 [system_headers]
 "sys/mman.h" = ["store"]
 "net/" = []
@@ -20,18 +24,20 @@ fail = 20
 
 FILES = {
     "architecture.toml": MANIFEST,
+    "include/hearth/value.h": "#pragma once\n",
+    "include/hearth/door.h": '#pragma once\n#include "hearth/value.h"\n',
     "src/base/CMakeLists.txt": "layer(base SOURCES a.cc  # (not b.cc)\n TESTS a_test.cc TEST_USES store)\n",
     "src/base/a.h": "#pragma once\n#include <vector>\n",
     "src/base/a.cc": '#include "base/a.h"\n#include "base/a_internal.h"\n',
     "src/base/a_internal.h": "#pragma once\n",
     "src/base/a_test.cc": '#include <sys/mman.h>\n#include "base/a.h"\n#include "store/extra.h"\n#include "support/x.h"\n',
     "src/store/CMakeLists.txt": "layer(store SOURCES store.cc USES base LIBRARIES fmt::fmt)\n",
-    "src/store/store.h": '#pragma once\n#include "base/a.h"\n',
+    "src/store/store.h": '#pragma once\n#include "base/a.h"\n#include "hearth/value.h"\n',
     "src/store/extra.h": "#pragma once\n",
     "src/store/store.cc": '#include "store/store.h"\n#include <sys/mman.h>\n',
     "src/model/CMakeLists.txt": "layer(\n  model\n  SOURCES\n    m.cc\n  USES\n    base\n    store\n)\n",
     "src/model/m.h": '#pragma once\n#include "store/store.h"\n',
-    "src/model/m.cc": '#include "model/m.h"\n',
+    "src/model/m.cc": '#include "hearth/door.h"\n#include "model/m.h"\n',
     "src/model/deep/CMakeLists.txt": "layer(model/deep SOURCES d.cc USES base model)\n",
     "src/model/deep/d.cc": '#include "model/m.h"\n',
     "tests/support/x.h": "#pragma once\n",

@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "conformance/session_values.h"
-#include "contracts/error.h"
 #include "engine/cancellation.h"
+#include "hearth/error.h"
 
 namespace hearth::conformance {
 namespace {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "conformance/entries.h"
-#include "contracts/generation.h"
 #include "contracts/method.h"
 #include "engine/session.h"
+#include "hearth/generation.h"
 #include "support/manual_loop.h"
 
 namespace hearth::conformance {

@@ -1,4 +1,4 @@
-// The values of sessions in the suite's words: contracts/generation.h from and to JSON.
+// The values of sessions in the suite's words: hearth/generation.h from and to JSON.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "conformance/entries.h"
-#include "contracts/generation.h"
+#include "hearth/generation.h"
 
 namespace hearth::conformance {
 

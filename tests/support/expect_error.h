@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

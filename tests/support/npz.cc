@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

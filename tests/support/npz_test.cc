@@ -9,7 +9,7 @@
 #include <iterator>
 #include <limits>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "contracts/aggregate_error.h"
-#include "contracts/generation.h"
 #include "contracts/method.h"
 #include "engine/session.h"
+#include "hearth/generation.h"
 #include "support/manual_loop.h"
 
 namespace hearth::testing_support {

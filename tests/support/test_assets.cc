@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "contracts/error.h"
+#include "hearth/error.h"
 
 namespace hearth {
 namespace {

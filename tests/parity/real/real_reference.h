@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "contracts/token.h"
+#include "hearth/token.h"
 
 namespace hearth {
 

@@ -8,7 +8,7 @@
 
 #include "cli/loaded_model.h"
 #include "cli/model_directory.h"
-#include "contracts/error.h"
+#include "hearth/error.h"
 #include "parity/real/real_reference.h"
 #include "support/fixtures.h"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "contracts/sampling_parameters.h"
-#include "contracts/token.h"
+#include "hearth/sampling_parameters.h"
+#include "hearth/token.h"
 #include "sampling/distribution.h"
 #include "sampling/filters.h"
 #include "sampling/processors.h"

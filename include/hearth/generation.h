@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "contracts/token.h"
+#include "hearth/token.h"
 
 namespace hearth {
 
