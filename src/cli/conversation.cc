@@ -1,6 +1,7 @@
 #include "cli/conversation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "hearth/error.h"
 #include "sampling/seed.h"
@@ -64,7 +65,6 @@ Answer Conversation::Ask(
   const Tokenizer& tokenizer = loaded_.tokenizer();
   AutoregressiveOptions options;
   options.max_tokens = options_.max_tokens;
-  options.prefill_chunk = options_.prefill_chunk;
   options.stop_tokens = loaded_.stop_tokens();
   // Each turn draws on its own; the first is what a single answer with this seed is.
   const std::uint64_t seed = turn_ == 0 ? seed_ : Mix(seed_, turn_);
@@ -83,9 +83,8 @@ Answer Conversation::Ask(
     answer.result = GenerateAutoregressive(
         loaded_.model(),
         sequence_,
-        sampler,
-        answer.prompt,
-        options,
+        {answer.prompt, options, std::move(sampler), loaded_.model().facts().context_length},
+        options_.prefill_chunk,
         [&](const SampledToken& token) {
           if (answer.tokens.empty()) {
             answer.first_token_seconds = loaded_.SecondsSinceStart();

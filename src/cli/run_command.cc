@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "cli/complaint.h"
@@ -24,16 +25,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kInterrupted = 130;  // as shells report SIGINT
 
-std::string_view ReasonName(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kStop:
-      return "stop";
-    case FinishReason::kLength:
-      return "length";
-    case FinishReason::kCancelled:
-      return "cancelled";
-  }
-  return "stop";
+std::string_view ReasonName(const std::optional<FinishReason>& reason) {
+  return reason ? FinishReasonName(*reason) : "cancelled";
 }
 
 void Write(std::string_view text) {
@@ -134,7 +127,7 @@ int RunOnce(
   if (options.stats) {
     PrintStats(answer);
   }
-  return answer.result.reason == FinishReason::kCancelled ? kInterrupted : 0;
+  return answer.result.reason ? 0 : kInterrupted;
 }
 
 // Reads one line of the terminal; false at its end (Ctrl-D on an empty line).

@@ -24,14 +24,16 @@ struct GenerationRequest {
   std::uint64_t max_tokens = 512;      // 0 computes the prompt only
   std::vector<TokenId> stop_tokens{};  // end the answer and are not delivered
   SamplingParameters sampling{};       // sampling.seed says whether the seed is the user's
-  std::uint64_t seed = 0;              // of this choice (ChoiceSeed): drawn by whoever asks when the user gave none
+  std::uint64_t seed =
+      0;  // of this choice (ChoiceSeed): drawn by whoever asks when the user gave none
 
   // The prompt cache: requests of one space share prefixes (the identity of adapters and media; empty for plain text).
   std::string cache_space{};
   std::string session_id{};  // a hint: whose conversation goes on; never changes the answer
   bool use_cache = true;
 
-  PromptLogitsSink prompt_logits{};  // may be empty; a request that has one computes its whole prompt
+  PromptLogitsSink
+      prompt_logits{};  // may be empty; a request that has one computes its whole prompt
 };
 
 }  // namespace hearth

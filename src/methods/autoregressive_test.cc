@@ -48,15 +48,16 @@ struct Answering {
       : model(context), pool(model.facts().kv, 4), sequence(pool) {}
 
   AutoregressiveResult operator()(
-      const std::vector<TokenId>& prompt, const AutoregressiveOptions& options
+      const std::vector<TokenId>& prompt,
+      const AutoregressiveOptions& options,
+      std::size_t prefill_chunk = 512
   ) {
     Sampler sampler({}, 1, {.size = kVocabulary}, SamplingKernelsFor(AttainableIsas().back()));
     return GenerateAutoregressive(
         model,
         sequence,
-        sampler,
-        prompt,
-        options,
+        {prompt, options, std::move(sampler), model.facts().context_length},
+        prefill_chunk,
         [&](const SampledToken& token) {
           delivered.push_back(token.token);
           return delivered.size() != refuse_at;
@@ -86,6 +87,44 @@ TEST(Autoregressive, DeliversExactlyMaxTokens) {
   }
 }
 
+TEST(Autoregressive, ComputesThePromptOnlyWhenNoTokenIsWanted) {
+  Answering run(3);
+  const AutoregressiveResult result = run({1, 2, 3}, {.max_tokens = 0}, 2);
+  EXPECT_EQ(result.reason, FinishReason::kLength);
+  EXPECT_TRUE(run.delivered.empty());
+  EXPECT_EQ(run.sequence.length(), 3u);
+}
+
+TEST(Autoregressive, GoesOnTheSameWayWhenTheSequenceWasLost) {
+  CountingModel model(100);
+  PagePool pool(model.facts().kv, 4);
+  AutoregressiveRow row(
+      {1, 2, 3},
+      {.max_tokens = 4},
+      Sampler({}, 1, {.size = kVocabulary}, SamplingKernelsFor(AttainableIsas().back())),
+      100
+  );
+  std::vector<float> logits(kVocabulary);
+  for (const std::size_t unfed : {3u, 4u, 5u, 6u}) {
+    KvSequence sequence(pool);  // a new one for each token
+    ASSERT_EQ(row.Unfed(sequence), unfed);
+    const ForwardRow first = row.Feed(sequence, unfed - 1);
+    EXPECT_EQ(first.logits, LogitSelection::kNone);
+    model.Forward({&first, 1}, logits.data());
+    const ForwardRow last = row.Feed(sequence, 1);
+    EXPECT_EQ(last.logits, LogitSelection::kLast);
+    model.Forward({&last, 1}, logits.data());
+    const SampleRow choice = row.Choose(logits);
+    EXPECT_EQ(choice.step, unfed - 3);
+    ASSERT_TRUE(row.Take(choice.sampler->Sample(choice.logits, choice.history, choice.step)));
+  }
+  EXPECT_TRUE(row.AtLimit());
+  EXPECT_EQ(
+      std::vector<TokenId>(row.tokens().begin(), row.tokens().end()),
+      (std::vector<TokenId>{1, 2, 3, 4, 5, 6, 7})
+  );
+}
+
 TEST(Autoregressive, AStopTokenEndsTheAnswerAndIsNotDelivered) {
   Answering run;
   const AutoregressiveResult result = run({1}, {.stop_tokens = {4}});
@@ -95,7 +134,7 @@ TEST(Autoregressive, AStopTokenEndsTheAnswerAndIsNotDelivered) {
 
 TEST(Autoregressive, CutsThePromptAndLeavesOutWhatIsCached) {
   Answering run;
-  run({1, 2, 3, 4, 5}, {.max_tokens = 1, .prefill_chunk = 2});
+  run({1, 2, 3, 4, 5}, {.max_tokens = 1}, 2);
   EXPECT_EQ(run.model.calls, (std::vector<std::size_t>{2, 2, 1}));
   const AutoregressiveResult result = run({1, 2, 3, 4, 5, 6, 7}, {.max_tokens = 1});
   EXPECT_EQ(result.timings.cached_tokens, 5u);
@@ -132,12 +171,12 @@ TEST(Autoregressive, RefusesPromptsThatCannotRun) {
 TEST(Autoregressive, IsCancelledBetweenChunksAndBetweenSteps) {
   Answering early;
   early.cancel_after = 1;
-  EXPECT_EQ(early({1, 2, 3, 4}, {.prefill_chunk = 1}).reason, FinishReason::kCancelled);
+  EXPECT_EQ(early({1, 2, 3, 4}, {}, 1).reason, std::nullopt);
   EXPECT_EQ(early.sequence.length(), 1u);
   EXPECT_TRUE(early.delivered.empty());
   Answering late;
   late.cancel_after = 2;
-  EXPECT_EQ(late({1}, {}).reason, FinishReason::kCancelled);
+  EXPECT_EQ(late({1}, {}).reason, std::nullopt);
   EXPECT_EQ(late.delivered.size(), 2u);
 }
 
