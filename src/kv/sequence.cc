@@ -15,6 +15,21 @@ std::size_t PagesFor(std::size_t tokens) {
 
 }  // namespace
 
+KvSequence::KvSequence(PagePool& pool, std::span<const PageId> table, std::size_t length)
+    : pool_(&pool), length_(length) {
+  if (table.size() != PagesFor(length)) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "kv sequence: got " + std::to_string(table.size()) + " pages for " +
+            std::to_string(length) + " tokens, wanted " + std::to_string(PagesFor(length))
+    );
+  }
+  table_.assign(table.begin(), table.end());
+  for (const PageId page : table_) {
+    pool_->AddHolder(page);
+  }
+}
+
 KvSequence::~KvSequence() {
   for (const PageId page : table_) {
     pool_->Release(page);
@@ -35,15 +50,7 @@ KvSequence KvSequence::Fork(std::size_t tokens) const {
             std::to_string(length_)
     );
   }
-  KvSequence fork(*pool_);
-  fork.table_.assign(
-      table_.begin(), table_.begin() + static_cast<std::ptrdiff_t>(PagesFor(tokens))
-  );
-  fork.length_ = tokens;
-  for (const PageId page : fork.table_) {
-    pool_->AddHolder(page);
-  }
-  return fork;
+  return KvSequence(*pool_, table().first(PagesFor(tokens)), tokens);
 }
 
 void KvSequence::Reserve(std::size_t count) {

@@ -17,6 +17,10 @@ class KvSequence {
  public:
   explicit KvSequence(PagePool& pool) : pool_(&pool) {}
 
+  // `length` tokens that lie on the pages of `table` already, which are shared: each gets one holder more.
+  // Errors: kInvalidArgument when the table is not as long as the tokens need.
+  KvSequence(PagePool& pool, std::span<const PageId> table, std::size_t length);
+
   ~KvSequence();
   KvSequence(KvSequence&& other) noexcept;
   KvSequence& operator=(KvSequence&&) = delete;
@@ -26,6 +30,9 @@ class KvSequence {
   std::size_t length() const { return length_; }
 
   std::size_t pages() const { return table_.size(); }
+
+  // The page of each block of kPageTokens tokens, in order; valid until the next call that changes the sequence.
+  std::span<const PageId> table() const { return table_; }
 
   PagePool& pool() const { return *pool_; }
 

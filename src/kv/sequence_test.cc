@@ -83,6 +83,32 @@ TEST(KvSequence, AWholeSharedPageIsNotCopied) {
   EXPECT_EQ(pool.used(), 2u);
 }
 
+TEST(KvSequence, ACopyThatFindsNoPageChangesNothing) {
+  PagePool pool(kLayout, 3);
+  KvSequence original(pool);
+  original.Reserve(kPageTokens + 5);
+  original.Advance(kPageTokens + 5);
+  KvSequence fork = original.Fork(kPageTokens + 3);
+  const std::vector<PageId> before(fork.table().begin(), fork.table().end());
+  EXPECT_THROW(fork.Reserve(kPageTokens), Error) << "the copy and a fresh page, with one page left";
+  EXPECT_EQ(std::vector<PageId>(fork.table().begin(), fork.table().end()), before);
+  EXPECT_EQ(pool.used(), 2u);
+  EXPECT_EQ(pool.holders(before[1]), 2u);
+}
+
+TEST(KvSequence, OnGivenPagesItIsOneHolderMore) {
+  PagePool pool(kLayout, 3);
+  const PageId page = pool.Acquire();
+  {
+    const KvSequence sequence(pool, std::span(&page, 1), 7);
+    EXPECT_EQ(sequence.length(), 7u);
+    EXPECT_EQ(pool.holders(page), 2u);
+    EXPECT_THROW(KvSequence(pool, std::span(&page, 1), kPageTokens + 1), Error);
+    EXPECT_THROW(KvSequence(pool, std::span(&page, 1), 0), Error);
+  }
+  EXPECT_EQ(pool.holders(page), 1u);
+}
+
 TEST(KvSequence, ForkOfMoreThanThereIsFails) {
   PagePool pool(kLayout, 1);
   const KvSequence sequence(pool);
