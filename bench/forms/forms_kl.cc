@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/model_directory.h"
 #include "formats/gguf.h"
 #include "forms/simulated_backend.h"
 #include "hearth/error.h"
+#include "library/model_directory.h"
 #include "models/gguf_model.h"
 #include "models/gguf_weights.h"
 #include "parity/real/real_reference.h"

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/loaded_model.h"
 #include "hearth/error.h"
+#include "library/loaded_model.h"
 #include "platform/peak_memory.h"
 #include "platform/read_probe.h"
 #include "sampling/sample_rows.h"

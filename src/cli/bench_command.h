@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "cli/engine_options.h"
+#include "hearth/engine_options.h"
 
 namespace hearth {
 

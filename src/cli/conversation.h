@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/loaded_model.h"
 #include "cli/run_command.h"
 #include "kv/sequence.h"
+#include "library/loaded_model.h"
 #include "methods/autoregressive.h"
 
 namespace hearth {

@@ -5,11 +5,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/model_directory.h"
 #include "contracts/printable.h"
 #include "formats/gguf_metadata.h"
 #include "formats/llama_config.h"
 #include "formats/tokenizer_metadata.h"
+#include "library/model_directory.h"
 #include "platform/file_map.h"
 
 namespace hearth {

@@ -13,12 +13,12 @@
 #include "cli/bench_command.h"
 #include "cli/complaint.h"
 #include "cli/info_command.h"
-#include "cli/model_directory.h"
 #include "cli/plan_command.h"
 #include "cli/run_command.h"
 #include "cli/tokenize_command.h"
 #include "contracts/printable.h"
 #include "hearth/error.h"
+#include "library/model_directory.h"
 #include "platform/cpu_features.h"
 #include "text/chat_template.h"
 
@@ -27,6 +27,17 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
+
+Numerics NumericsOf(const std::string& name) {
+  for (const Numerics numerics : {Numerics::kDefault, Numerics::kF32}) {
+    if (name == NumericsName(numerics)) {
+      return numerics;
+    }
+  }
+  throw Error(
+      ErrorCode::kInvalidArgument, "numerics: got '" + Printable(name) + "', wanted default or f32"
+  );
+}
 
 void AddEngineOptions(CLI::App& command, EngineOptions& options) {
   command.add_option("MODEL", options.model, "A model file, or the name of an installed model")
@@ -44,8 +55,16 @@ void AddEngineOptions(CLI::App& command, EngineOptions& options) {
       "Instruction set: " + IsaNames() + " (default: HEARTH_ISA, else the best here)"
   );
   command
-      .add_option("--numerics", options.numerics, "default, or f32: everything in float32, slow")
-      ->capture_default_str();
+      .add_option(
+          "--numerics",
+          [&options](const CLI::results_t& values) {
+            options.numerics = NumericsOf(values.front());
+            return true;
+          },
+          "default, or f32: everything in float32, slow"
+      )
+      ->default_str("default")
+      ->type_name("TEXT");
 }
 
 std::string Version() {

@@ -11,10 +11,10 @@
 #include "cli/complaint.h"
 #include "cli/conversation.h"
 #include "cli/interrupt.h"
-#include "cli/loaded_model.h"
-#include "cli/model_directory.h"
 #include "cli/standard_input.h"
 #include "hearth/error.h"
+#include "library/loaded_model.h"
+#include "library/model_directory.h"
 #include "platform/peak_memory.h"
 #include "platform/random_seed.h"
 

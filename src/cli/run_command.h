@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/engine_options.h"
+#include "hearth/engine_options.h"
 #include "hearth/sampling_parameters.h"
 
 namespace hearth {

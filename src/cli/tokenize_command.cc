@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/model_directory.h"
 #include "cli/standard_input.h"
 #include "formats/tokenizer_metadata.h"
+#include "library/model_directory.h"
 #include "platform/file_map.h"
 #include "text/tokenizer.h"
 

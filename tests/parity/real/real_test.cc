@@ -6,9 +6,9 @@
 #include <cstring>
 #include <memory>
 
-#include "cli/loaded_model.h"
-#include "cli/model_directory.h"
 #include "hearth/error.h"
+#include "library/loaded_model.h"
+#include "library/model_directory.h"
 #include "parity/real/real_reference.h"
 #include "support/fixtures.h"
 
@@ -18,9 +18,7 @@ namespace {
 constexpr const char* kFolder = "SmolLM2-135M-Instruct.Q4_1";
 constexpr std::size_t kBuiltInPrompts = 6;
 
-std::unique_ptr<LoadedModel> Load(
-    const std::string& numerics, const std::string& isa = "", int threads = 0
-) {
+std::unique_ptr<LoadedModel> Load(Numerics numerics, const std::string& isa = "", int threads = 0) {
   EngineOptions options;
   options.model = kFolder;
   options.numerics = numerics;
@@ -87,7 +85,7 @@ Greedy RunGreedy(LanguageModel& model, const RealPrompt& prompt) {
 
 TEST(SmolLM2, Float32NumericsAreTheReference) {
   HEARTH_NEEDS_MODEL();
-  const auto loaded = Load("f32");
+  const auto loaded = Load(Numerics::kF32);
   const std::vector<RealPrompt> prompts = LoadRealPrompts(kFolder);
   if (UsesBuiltInFixtures()) {
     ASSERT_EQ(prompts.size(), kBuiltInPrompts);
@@ -123,13 +121,13 @@ TEST(SmolLM2, DefaultNumericsAreNearerThanThePeer) {
   std::vector<std::vector<float>> exact;
   std::size_t vocabulary = 0;
   {
-    const auto loaded = Load("f32");
+    const auto loaded = Load(Numerics::kF32);
     vocabulary = loaded->model().facts().vocabulary;
     for (const RealPrompt& prompt : prompts) {
       exact.push_back(AllLogits(loaded->model(), prompt.ids));
     }
   }
-  const auto loaded = Load("default");
+  const auto loaded = Load(Numerics::kDefault);
   std::printf(
       "%-10s %7s %10s %16s %16s %12s %8s\n",
       "prompt",
@@ -175,7 +173,7 @@ TEST(SmolLM2, OneAnswerForEveryCutCompanyThreadsAndInstructionSet) {
       std::span(prompts[0].ids).first(std::min(kTokens, prompts[0].ids.size()));
   std::vector<float> expected;
   {
-    const auto loaded = Load("default", "portable", 1);
+    const auto loaded = Load(Numerics::kDefault, "portable", 1);
     expected = AllLogits(loaded->model(), first);
   }
   for (const Isa isa : AttainableIsas()) {
@@ -183,7 +181,7 @@ TEST(SmolLM2, OneAnswerForEveryCutCompanyThreadsAndInstructionSet) {
       if (isa == Isa::kPortable && threads == 2) {
         continue;  // slow; the tiny models have the whole grid
       }
-      const auto loaded = Load("default", std::string(IsaName(isa)), threads);
+      const auto loaded = Load(Numerics::kDefault, std::string(IsaName(isa)), threads);
       LanguageModel& model = loaded->model();
       const std::vector<float> cut = AllLogits(model, first, isa == Isa::kPortable ? 64 : 7);
       EXPECT_EQ(0, std::memcmp(cut.data(), expected.data(), expected.size() * sizeof(float)))

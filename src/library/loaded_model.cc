@@ -1,13 +1,12 @@
-#include "cli/loaded_model.h"
+#include "library/loaded_model.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <span>
 
-#include "cli/model_directory.h"
-#include "contracts/printable.h"
 #include "formats/tokenizer_metadata.h"
 #include "hearth/error.h"
+#include "library/model_directory.h"
 #include "models/gguf_model.h"
 #include "platform/usable_cores.h"
 #include "tensor/cpu_backend.h"
@@ -20,18 +19,6 @@ std::string ForcedIsa(const EngineOptions& options) {
   return !options.isa.empty() || variable == nullptr ? options.isa : variable;
 }
 
-Numerics NumericsOf(const EngineOptions& options) {
-  for (const Numerics numerics : {Numerics::kDefault, Numerics::kF32}) {
-    if (options.numerics == NumericsName(numerics)) {
-      return numerics;
-    }
-  }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      "numerics: got '" + Printable(options.numerics) + "', wanted default or f32"
-  );
-}
-
 }  // namespace
 
 LoadedModel::LoadedModel(const EngineOptions& options)
@@ -42,7 +29,7 @@ LoadedModel::LoadedModel(const EngineOptions& options)
       team_(
           options.threads == 0 ? std::min(UsableCores(), WorkerTeam::kMostMembers) : options.threads
       ) {
-  backend_ = MakeCpuBackend(kernels_, NumericsOf(options), team_);
+  backend_ = MakeCpuBackend(kernels_, options.numerics, team_);
   model_ = MakeGgufModel(file_, weights_, *backend_);
   load_seconds_ = SecondsSinceStart();
 }

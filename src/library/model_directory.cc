@@ -1,4 +1,4 @@
-#include "cli/model_directory.h"
+#include "library/model_directory.h"
 
 #include <cstdlib>
 

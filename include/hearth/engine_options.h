@@ -1,4 +1,4 @@
-// Flags that every command with a model takes.
+// How a model is opened: what every program that embeds hearth, and every command with a model, chooses.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ struct EngineOptions {
   std::string model;  // path or installed name; empty is the default model
   int threads = 0;    // worker threads; 0 is every core that the process may use (UsableCores)
   std::string isa;    // instruction set to force; empty is HEARTH_ISA, else the best
-  std::string numerics = "default";  // "default" or "f32"
+  Numerics numerics = Numerics::kDefault;
 };
 
 }  // namespace hearth

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "cli/engine_options.h"
 #include "formats/gguf.h"
+#include "hearth/engine_options.h"
 #include "kernels/kernels.h"
 #include "models/gguf_weights.h"
 #include "models/language_model.h"
