@@ -25,6 +25,19 @@ class QuantizedRowsBuffer {
     sum_.Reserve(rows * groups + kRowSlack);
   }
 
+  // What a row of `groups` groups takes, and what the arrays take beside their rows.
+  static std::size_t RowBytes(std::size_t groups) {
+    const std::size_t group_bytes =
+        2 * kGroupInputs + sizeof(std::int32_t) + 2 * sizeof(std::int32_t) + sizeof(float);
+    return groups * group_bytes + SegmentCount(groups) * sizeof(float);
+  }
+
+  static std::size_t FixedBytes() {
+    const std::size_t slack_item =
+        sizeof(std::int8_t) + 2 * sizeof(float) + 2 * sizeof(std::int32_t);
+    return kRowSlack * slack_item + 5 * kAllocationSlack;
+  }
+
   QuantizeRowsArgs::Out Out() {
     return {
         planes_.data(),

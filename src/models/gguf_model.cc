@@ -5,6 +5,7 @@
 #include "formats/llama_config.h"
 #include "hearth/error.h"
 #include "models/llama.h"
+#include "tensor/sizing_backend.h"
 
 namespace hearth {
 
@@ -19,6 +20,13 @@ std::unique_ptr<LanguageModel> MakeGgufModel(
       ErrorCode::kUnsupported,
       file.name() + ": architecture '" + Printable(architecture) + "', wanted llama"
   );
+}
+
+ModelFacts GgufModelFacts(
+    const GgufFile& file, const WeightSource& weights, Numerics numerics, std::size_t members
+) {
+  const std::unique_ptr<Backend> backend = MakeSizingBackend(numerics, members);
+  return MakeGgufModel(file, weights, *backend)->facts();
 }
 
 }  // namespace hearth

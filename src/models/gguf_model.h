@@ -17,4 +17,11 @@ std::unique_ptr<LanguageModel> MakeGgufModel(
     const GgufFile& file, const WeightSource& weights, Backend& backend
 );
 
+// The facts of the model that MakeGgufModel would make on the processor's backend with a team of `members`; the matrices are
+// not read.
+// Errors: those of MakeGgufModel.
+ModelFacts GgufModelFacts(
+    const GgufFile& file, const WeightSource& weights, Numerics numerics, std::size_t members
+);
+
 }  // namespace hearth

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "contracts/forward_cost.h"
 #include "hearth/numerics.h"
 #include "hearth/token.h"
 #include "kv/sequence.h"
@@ -35,6 +36,8 @@ struct ModelFacts {
   std::size_t weight_bytes;  // of the packed weights in memory
   Numerics numerics;
   KvLayout kv;
+  std::size_t mapped_bytes = 0;  // weights that are read where the file is mapped
+  ForwardCost forward{};         // scratch, and the logits that the caller holds
 };
 
 // Law 1 is kept here: a position's logits depend on its sequence's tokens alone, bit by bit, whatever else

@@ -127,6 +127,19 @@ struct Scratch {
     capacity = tokens;
   }
 
+  // Of buffers and places; the backend's own comes to it.
+  static ForwardCost Cost(const LlamaConfig& config, std::size_t pairs) {
+    const std::size_t queries = config.heads * config.head_dim;
+    const std::size_t keys = config.kv_heads * config.head_dim;
+    const std::size_t floats = 2 * pairs + 2 * Padded(config.hidden_size) + queries + 2 * keys +
+                               Padded(queries) + 2 * Padded(config.feed_forward);
+    ForwardCost cost;
+    cost.fixed_bytes = 12 * kAllocationSlack;
+    cost.token_bytes = floats * sizeof(float) + sizeof(AttentionRow);
+    cost.logit_row_bytes = config.vocabulary * sizeof(float);
+    return cost;
+  }
+
   std::size_t capacity = 0;
   AlignedBuffer<float> cosine, sine, hidden, normed, q, k, v, attended, gate, up;
 };
@@ -200,6 +213,19 @@ Llama::Llama(const LlamaConfig& config, const WeightSource& source, Backend& bac
   }
   loader.RefuseUnusedTensors();
   rotary_ = std::make_unique<Rotary>(config.rope_base, config.rope_dimensions, factors);
+  const KvStorage storage =
+      backend.numerics() == Numerics::kF32 ? KvStorage::kF32 : KvStorage::kBF16;
+  ForwardCost cost = Scratch::Cost(config, rotary_->pairs());
+  const ForwardCost own = backend.ScratchCost({
+      std::max({hidden, attention, std::size_t{config.feed_forward}}),
+      config.heads,
+      config.kv_heads,
+      config.head_dim,
+      storage,
+      config.context_length,
+  });
+  cost.fixed_bytes += own.fixed_bytes;
+  cost.token_bytes += own.token_bytes;
   facts_ = {
       "llama",
       config.vocabulary,
@@ -207,10 +233,9 @@ Llama::Llama(const LlamaConfig& config, const WeightSource& source, Backend& bac
       loader.parameters(),
       loader.bytes(),
       backend.numerics(),
-      {config.layers,
-       config.kv_heads,
-       config.head_dim,
-       backend.numerics() == Numerics::kF32 ? KvStorage::kF32 : KvStorage::kBF16},
+      {config.layers, config.kv_heads, config.head_dim, storage},
+      embedding_.data.size(),
+      cost,
   };
 }
 

@@ -9,6 +9,9 @@
 
 namespace hearth {
 
+// What an allocation takes at most beyond its bytes: bookkeeping, alignment, the rest of its last page.
+inline constexpr std::size_t kAllocationSlack = 4096 + 128;
+
 // An array of trivial T on a 64-byte boundary, so that a vector load of any instruction set is aligned.
 // Ownership: the buffer owns its memory; moving leaves the source empty.
 // Threads:   none of its own; readers and writers agree elsewhere.
@@ -28,6 +31,9 @@ class AlignedBuffer {
   // Makes room for `count` zeroed elements; the old contents are gone. Keeps the memory when it suffices.
   void Resize(std::size_t count) {
     if (count > capacity_) {
+      // The old memory goes first, so that the two never stand beside each other.
+      data_.reset();
+      size_ = capacity_ = 0;
       data_.reset(static_cast<T*>(::operator new(count * sizeof(T), kAlignment)));
       capacity_ = count;
     }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "contracts/forward_cost.h"
 #include "hearth/numerics.h"
 #include "kernels/attention.h"
 #include "tensor/weight_view.h"
@@ -65,6 +66,16 @@ struct AttentionBatch {
   std::size_t out_stride;
 };
 
+// What a graph will ask of the backend at most, for telling its scratch beforehand.
+struct ScratchShape {
+  std::size_t widest_input;  // of its linear layers
+  std::size_t heads;
+  std::size_t kv_heads;
+  std::size_t head_dim;
+  KvStorage storage;
+  std::size_t context_length;  // tokens of a sequence
+};
+
 // Ownership: LinearWeights borrow nothing but must not outlive their backend.
 // Threads:   one caller at a time; each call returns when its work is done.
 // Errors:    none but std::bad_alloc; shapes are the graph's promise.
@@ -73,6 +84,9 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual Numerics numerics() const = 0;
+
+  // The backend's own scratch for forwards of that shape; logits are the graph's.
+  virtual ForwardCost ScratchCost(const ScratchShape& shape) const = 0;
 
   // Packs weights; the view may go afterwards.
   virtual std::unique_ptr<LinearWeights> Pack(const WeightView& view) = 0;

@@ -25,6 +25,29 @@ CpuAttention::CpuAttention(const Kernels& kernels, WorkerTeam& team)
     : kernels_(kernels), team_(team), scratch_(static_cast<std::size_t>(team.members())) {
 }
 
+ForwardCost CpuAttention::ScratchCost(const ScratchShape& shape, std::size_t members) {
+  const std::size_t padded = PaddedHeadDim(shape.head_dim);
+  const std::size_t segments = shape.context_length / kSegmentTokens + 1;
+  const std::size_t tile_parts =
+      kMostTileQueries * segments * AttentionPartFloats(padded) * sizeof(float);
+  // Each member has parts of one tile. A tile is split when it holds more than 1 / (2 members) of all pages, so fewer than
+  // 2 members tiles are.
+  const std::size_t split = members > 1 ? 2 * members : 0;
+  // Each token of a row may need tiles of its own in each key head. A vector that grows holds the old and twice as much at
+  // once.
+  const std::size_t group = shape.heads / shape.kv_heads;
+  const std::size_t token_tiles =
+      shape.kv_heads * ((group + kMostTileQueries - 1) / kMostTileQueries);
+  constexpr std::size_t kGrowth = 3;
+  ForwardCost cost;
+  cost.fixed_bytes = (members + split) * tile_parts + kGrowth * split * segments * sizeof(Item) +
+                     members * (kGrowth * kSegmentPages * sizeof(std::byte*) + sizeof(Scratch)) +
+                     (2 * members + 4) * kAllocationSlack;
+  cost.token_bytes = shape.heads * padded * KvBytes(shape.storage) +
+                     kGrowth * token_tiles * (sizeof(Tile) + sizeof(Item));
+  return cost;
+}
+
 void CpuAttention::RotateAndStore(const AttentionBatch& batch) {
   const std::size_t dims = batch.head_dim;
   const std::size_t padded = PaddedHeadDim(dims);

@@ -18,6 +18,9 @@ class CpuAttention {
  public:
   CpuAttention(const Kernels& kernels, WorkerTeam& team);
 
+  // Of a team of `members`; as Backend::ScratchCost.
+  static ForwardCost ScratchCost(const ScratchShape& shape, std::size_t members);
+
   // As Backend::Attend. Errors: std::bad_alloc.
   void Run(const AttentionBatch& batch);
 

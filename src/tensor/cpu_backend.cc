@@ -36,6 +36,10 @@ class CpuBackend final : public Backend {
 
   Numerics numerics() const override { return numerics_; }
 
+  ForwardCost ScratchCost(const ScratchShape& shape) const override {
+    return CpuScratchCost(shape, numerics_, static_cast<std::size_t>(team_.members()));
+  }
+
   std::unique_ptr<LinearWeights> Pack(const WeightView& view) override {
     return std::make_unique<CpuLinearWeights>(view, numerics_, team_);
   }
@@ -164,6 +168,16 @@ void CpuBackend::SwiGlu(
 }
 
 }  // namespace
+
+ForwardCost CpuScratchCost(const ScratchShape& shape, Numerics numerics, std::size_t members) {
+  ForwardCost cost = CpuAttention::ScratchCost(shape, members);
+  if (numerics == Numerics::kDefault) {
+    const std::size_t groups = (shape.widest_input + kGroupInputs - 1) / kGroupInputs;
+    cost.fixed_bytes += QuantizedRowsBuffer::FixedBytes();
+    cost.token_bytes += QuantizedRowsBuffer::RowBytes(groups);
+  }
+  return cost;
+}
 
 std::unique_ptr<Backend> MakeCpuBackend(
     const Kernels& kernels, Numerics numerics, WorkerTeam& team

@@ -16,4 +16,7 @@ std::unique_ptr<Backend> MakeCpuBackend(
     const Kernels& kernels, Numerics numerics, WorkerTeam& team
 );
 
+// Backend::ScratchCost of that backend with a team of `members`, without making one.
+ForwardCost CpuScratchCost(const ScratchShape& shape, Numerics numerics, std::size_t members);
+
 }  // namespace hearth

@@ -20,6 +20,10 @@ FloatStorage StorageOf(ElementType type, Numerics numerics) {
   return FloatStorage::kF32;
 }
 
+std::size_t PaddedInputs(std::size_t inputs) {
+  return (inputs + kFloatBlock - 1) / kFloatBlock * kFloatBlock;
+}
+
 std::size_t RowBytes(const WeightView& view) {
   const BlockLayout layout = LayoutOf(view.type);
   return view.columns / layout.values * layout.bytes;
@@ -94,15 +98,26 @@ std::optional<PanelKind> PanelKindOf(ElementType type) {
   return std::nullopt;
 }
 
+std::size_t PackedMatrix::BytesOf(const WeightView& view, Numerics numerics) {
+  const std::size_t panels = (view.rows + kPanelOutputs - 1) / kPanelOutputs;
+  if (const auto kind = PanelKindOf(view.type); kind && numerics == Numerics::kDefault) {
+    return panels * PanelBytes(*kind, view.columns / kGroupInputs);
+  }
+  return panels * kPanelOutputs * PaddedInputs(view.columns) *
+         FloatBytes(StorageOf(view.type, numerics));
+}
+
 PackedMatrix::PackedMatrix(const WeightView& view, Numerics numerics, WorkerTeam& team)
     : outputs_(view.rows), inputs_(view.columns) {
   if (numerics == Numerics::kDefault) {
     quantized_ = PanelKindOf(view.type);
   }
+  data_.Resize(BytesOf(view, numerics));
   if (quantized_) {
     PackQuantized(view, team);
   } else {
-    PackFloat(view, numerics, team);
+    storage_ = StorageOf(view.type, numerics);
+    PackFloat(view, team);
   }
 }
 
@@ -117,7 +132,6 @@ void PackedMatrix::PackQuantized(const WeightView& view, WorkerTeam& team) {
   const PanelKind kind = *quantized_;
   const std::size_t groups = inputs_ / kGroupInputs;
   const std::size_t panel_bytes = PanelBytes(kind, groups);
-  data_.Resize(panel_count() * panel_bytes);
   team.ForRanges(panel_count(), 1, [&](std::size_t begin, std::size_t end, int) {
     GroupCodes codes{};
     for (std::size_t output = begin * kPanelOutputs;
@@ -133,11 +147,9 @@ void PackedMatrix::PackQuantized(const WeightView& view, WorkerTeam& team) {
   });
 }
 
-void PackedMatrix::PackFloat(const WeightView& view, Numerics numerics, WorkerTeam& team) {
-  storage_ = StorageOf(view.type, numerics);
+void PackedMatrix::PackFloat(const WeightView& view, WorkerTeam& team) {
   const std::size_t bytes = FloatBytes(storage_);
-  const std::size_t padded = (inputs_ + kFloatBlock - 1) / kFloatBlock * kFloatBlock;
-  data_.Resize(panel_count() * padded * kPanelOutputs * bytes);
+  const std::size_t padded = PaddedInputs(inputs_);
   team.ForRanges(panel_count(), 1, [&](std::size_t begin, std::size_t end, int) {
     std::vector<float> values(inputs_);
     for (std::size_t output = begin * kPanelOutputs;

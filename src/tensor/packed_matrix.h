@@ -26,6 +26,9 @@ class PackedMatrix {
  public:
   PackedMatrix(const WeightView& view, Numerics numerics, WorkerTeam& team);
 
+  // What bytes() of a packed copy will be; reads nothing of the view's data.
+  static std::size_t BytesOf(const WeightView& view, Numerics numerics);
+
   std::size_t outputs() const { return outputs_; }
 
   std::size_t inputs() const { return inputs_; }
@@ -42,7 +45,7 @@ class PackedMatrix {
 
  private:
   void PackQuantized(const WeightView& view, WorkerTeam& team);
-  void PackFloat(const WeightView& view, Numerics numerics, WorkerTeam& team);
+  void PackFloat(const WeightView& view, WorkerTeam& team);
 
   std::size_t outputs_;
   std::size_t inputs_;
