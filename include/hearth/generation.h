@@ -92,6 +92,14 @@ std::string_view FinishReasonName(FinishReason reason);
 struct GenerationMetrics {
   std::uint64_t prompt_tokens = 0;
   std::uint64_t cached_prompt_tokens = 0;  // of those, how many came from the prompt cache
+  std::uint64_t generated_tokens = 0;
+  std::uint64_t decode_steps = 0;  // forwards after the first token
+
+  // Seconds: from the request to its place in the batch, from there to the first token (or the prompt's end), and
+  // from there to the end.
+  double queue_seconds = 0;
+  double prefill_seconds = 0;
+  double decode_seconds = 0;
 
   bool operator==(const GenerationMetrics&) const = default;
 };

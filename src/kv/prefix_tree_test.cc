@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <cstring>
+#include <map>
 #include <numeric>
-#include <string_view>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include "hearth/error.h"
 

@@ -53,26 +53,34 @@ KvSequence KvSequence::Fork(std::size_t tokens) const {
   return KvSequence(*pool_, table().first(PagesFor(tokens)), tokens);
 }
 
+std::size_t KvSequence::PagesToReserve(std::size_t count) const {
+  if (count == 0) {
+    return 0;
+  }
+  const std::size_t wanted = PagesFor(length_ + count);
+  // Only the page in progress can be both shared and written: those after it are new, or ours alone
+  // unless a fork took them with a part of their tokens.
+  std::size_t pages = wanted > table_.size() ? wanted - table_.size() : 0;
+  for (std::size_t i = length_ / kPageTokens; i < std::min(wanted, table_.size()); ++i) {
+    pages += pool_->holders(table_[i]) > 1 ? 1u : 0u;
+  }
+  return pages;
+}
+
 void KvSequence::Reserve(std::size_t count) {
   if (count == 0) {
     return;
   }
-  const std::size_t wanted = PagesFor(length_ + count);
-  const std::size_t first_written = length_ / kPageTokens;
-  // Only the page in progress can be both shared and written: those after it are new, or ours alone
-  // unless a fork took them with a part of their tokens.
-  std::size_t copies = 0;
-  for (std::size_t i = first_written; i < std::min(wanted, table_.size()); ++i) {
-    copies += pool_->holders(table_[i]) > 1 ? 1u : 0u;
-  }
-  const std::size_t fresh = wanted > table_.size() ? wanted - table_.size() : 0;
-  if (fresh + copies > pool_->available()) {
+  const std::size_t pages = PagesToReserve(count);
+  if (pages > pool_->available()) {
     throw Error(
         ErrorCode::kResourceExhausted,
-        "kv pages: got " + std::to_string(fresh + copies) + " more to take, wanted at most " +
+        "kv pages: got " + std::to_string(pages) + " more to take, wanted at most " +
             std::to_string(pool_->available()) + " of " + std::to_string(pool_->capacity())
     );
   }
+  const std::size_t wanted = PagesFor(length_ + count);
+  const std::size_t first_written = length_ / kPageTokens;
   table_.reserve(wanted);
   for (std::size_t i = first_written; i < std::min(wanted, table_.size()); ++i) {
     if (pool_->holders(table_[i]) > 1) {

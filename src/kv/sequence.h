@@ -39,6 +39,9 @@ class KvSequence {
   // Another sequence with the same first `tokens` tokens (at most length), sharing their pages.
   KvSequence Fork(std::size_t tokens) const;
 
+  // Pages that Reserve(count) would take from the pool.
+  std::size_t PagesToReserve(std::size_t count) const;
+
   // Makes tokens length .. length + count - 1 writable: takes pages and copies a shared one that will be written.
   // Errors: kResourceExhausted; then nothing has changed.
   void Reserve(std::size_t count);
