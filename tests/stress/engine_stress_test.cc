@@ -2,328 +2,44 @@
 // request gets token by token what it gets alone.
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <random>
+#include "models/llama.h"
+#include "stress/load.h"
+#include "support/tiny_llama.h"
+#include "tensor/cpu_backend.h"
 
-#include "hearth/error.h"
-#include "sampling/seed.h"
-#include "support/tiny_engine.h"
-
-namespace hearth {
+namespace hearth::stress {
 namespace {
 
-using boost::asio::awaitable;
-using testing_support::AnswerAlone;
-using testing_support::SoloAnswer;
-using testing_support::TinyModel;
-
-constexpr std::size_t kRequests = 1000;
-
-// How a client behaves.
-struct Manner {
-  OutputMode output = OutputMode::kStream;
-  int arrival_ms = 0;
-  std::size_t cancel_after = ~std::size_t{0};  // tokens that it has seen
-  std::size_t stop_after = ~std::size_t{0};    // a callback's no
-  int read_pause_us = 0;                       // between reads of a stream
-};
-
-struct Case {
-  GenerationRequest request;
-  Manner manner;
-};
-
-struct Seen {
-  std::vector<SampledToken> tokens;
-  std::optional<GenerationOutcome> outcome;
-  std::string refused;
-};
-
-std::vector<Case> MakeCases(std::size_t vocabulary) {
-  std::mt19937 random(2026);
-  const auto below = [&](unsigned bound) { return static_cast<unsigned>(random() % bound); };
-  // Families of prompts with common beginnings of all lengths, so that pages are shared.
-  std::vector<std::vector<TokenId>> families(6);
-  for (std::vector<TokenId>& family : families) {
-    family.resize(260);
-    for (TokenId& token : family) {
-      token = static_cast<TokenId>(below(static_cast<unsigned>(vocabulary)));
-    }
-  }
-  std::vector<Case> cases(kRequests);
-  for (std::size_t i = 0; i < kRequests; ++i) {
-    Case& made = cases[i];
-    GenerationRequest& request = made.request;
-    const std::vector<TokenId>& family = families[below(6)];
-    request.prompt.assign(family.begin(), family.begin() + static_cast<int>(below(10) * below(26)));
-    for (unsigned own = 1 + below(30); own > 0; --own) {
-      request.prompt.push_back(static_cast<TokenId>(below(static_cast<unsigned>(vocabulary))));
-    }
-    request.max_tokens = below(12) == 0 ? 0 : 1 + below(24);
-    request.seed = Mix(77, i);
-    request.session_id = below(2) == 0 ? "" : "session-" + std::to_string(below(9));
-    request.use_cache = below(8) != 0;
-    if (below(3) == 0) {
-      request.stop_tokens = {
-          static_cast<TokenId>(below(static_cast<unsigned>(vocabulary))),
-          static_cast<TokenId>(below(static_cast<unsigned>(vocabulary)))
-      };
-    }
-    SamplingParameters& sampling = request.sampling;
-    if (below(3) != 0) {
-      sampling.temperature = 0.5 + 0.1 * below(10);
-      sampling.top_k = below(2) == 0 ? 0 : 1 + below(50);
-      sampling.top_p = below(2) == 0 ? 1 : 0.5 + 0.04 * below(10);
-      sampling.min_p = below(3) == 0 ? 0.02 : 0;
-    }
-    if (below(3) == 0) {
-      sampling.repetition_penalty = 1.1 + 0.1 * below(3);
-      sampling.frequency_penalty = 0.2 * below(3);
-    }
-    Manner& manner = made.manner;
-    const OutputMode modes[] = {OutputMode::kStream, OutputMode::kCollect, OutputMode::kCallback};
-    manner.output = modes[below(3)];
-    if (manner.output != OutputMode::kCollect && below(3) == 0) {
-      sampling.top_logprobs = below(6);
-    }
-    manner.arrival_ms = static_cast<int>(below(400));
-    if (below(5) == 0) {
-      manner.cancel_after = below(6);
-    }
-    if (manner.output == OutputMode::kCallback && below(6) == 0) {
-      manner.stop_after = 1 + below(5);
-    }
-    manner.read_pause_us = below(4) == 0 ? static_cast<int>(below(3000)) : 0;
-  }
-  return cases;
+LoadFacts RunOnTinyModel(TinyMix mix, int threads, const Load& load) {
+  const TinyLlama weights(mix, 7);
+  WorkerTeam team(threads);
+  const Isa isa = AttainableIsas().back();
+  const auto backend = MakeCpuBackend(KernelsFor(isa), Numerics::kDefault, team);
+  const auto model = MakeLlama(weights.config(), weights, *backend);
+  const SamplingKernels kernels = SamplingKernelsFor(isa);
+  LoadFacts facts;
+  RunLoad({model.get(), &team, &kernels, {.size = model->facts().vocabulary}}, load, facts);
+  return facts;
 }
 
-SampledToken ToSampled(TokenId id, const std::optional<TokenLogprobs>* logprobs) {
-  SampledToken token;
-  token.token = id;
-  if (logprobs != nullptr && *logprobs) {
-    token.logprob = (*logprobs)->logprob.value();
-    for (const TopLogprob& top : *(*logprobs)->top) {
-      token.top_logprobs.push_back({top.id, top.logprob});
-    }
-  }
-  return token;
+void ExpectAllKindsOfEnds(const LoadFacts& facts, const Load& load) {
+  EXPECT_GT(facts.completed, load.requests / 2);
+  EXPECT_GT(facts.cancelled, load.requests / 20);
+  EXPECT_GT(facts.cache_hits, 0u);
 }
 
-awaitable<void> Sleep(std::chrono::microseconds time) {
-  boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
-  timer.expires_after(time);
-  co_await timer.async_wait(boost::asio::use_awaitable);
+TEST(UnderLoad, EveryRequestGetsTheBitsThatItGetsAlone) {
+  const Load load{.requests = 1000, .pages = 400, .batch = 32, .step_tokens = 256};
+  ExpectAllKindsOfEnds(RunOnTinyModel(TinyMix::kLegacy, 2, load), load);
 }
 
-awaitable<bool> OnTokens(
-    Seen* seen,
-    const Manner* manner,
-    std::shared_ptr<Session>* session,
-    std::vector<TokenId> ids,
-    std::vector<std::optional<TokenLogprobs>> logprobs
-) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    seen->tokens.push_back(ToSampled(ids[i], logprobs.empty() ? nullptr : &logprobs[i]));
-  }
-  if (manner->read_pause_us > 0) {
-    co_await Sleep(std::chrono::microseconds(manner->read_pause_us));
-  }
-  if (seen->tokens.size() >= manner->cancel_after) {
-    (*session)->Cancel();
-  }
-  co_return seen->tokens.size() < manner->stop_after;
+// The longest request needs 5 pages: nearly nothing else fits beside it.
+TEST(UnderLoad, AlsoWhenPagesAreSoShortThatRowsMustGiveTheirsUp) {
+  const Load load{.requests = 1000, .pages = 7, .batch = 8, .step_tokens = 24};
+  const LoadFacts facts = RunOnTinyModel(TinyMix::kK, 1, load);
+  ExpectAllKindsOfEnds(facts, load);
+  EXPECT_GT(facts.preemptions, 0u) << "no row was short of pages, so that was not tried";
 }
-
-awaitable<void> Client(InferenceEngine* engine, const Case* made, Seen* seen, std::size_t* left) {
-  const Manner& manner = made->manner;
-  co_await Sleep(std::chrono::milliseconds(manner.arrival_ms));
-  std::shared_ptr<Session> session;
-  RunControl control;
-  control.output = manner.output;
-  if (manner.output == OutputMode::kCallback) {
-    control.on_tokens =
-        [seen, &manner, &session](std::span<const TokenId> ids, LogprobsView logprobs) {
-          std::vector<std::optional<TokenLogprobs>> items;
-          if (logprobs) {
-            items.assign(logprobs->begin(), logprobs->end());
-          }
-          return OnTokens(seen, &manner, &session, {ids.begin(), ids.end()}, std::move(items));
-        };
-  }
-  while (session == nullptr) {
-    bool full = false;
-    try {
-      session = engine->Open(made->request, control);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kOverloaded) {
-        seen->refused = error.what();
-        break;
-      }
-      full = true;
-    }
-    if (full) {
-      co_await Sleep(std::chrono::milliseconds(3));
-    }
-  }
-  if (session != nullptr) {
-    if (manner.cancel_after == 0) {
-      session->Cancel();
-    }
-    if (manner.output == OutputMode::kStream) {
-      EventReader reader = session->TakeReader();
-      while (true) {
-        awaitable<std::optional<GenerationEvent>> reading = reader.Next();
-        const std::optional<GenerationEvent> event = co_await std::move(reading);
-        if (!event) {
-          break;
-        }
-        if (const auto* committed = std::get_if<CommittedTokens>(&*event)) {
-          for (std::size_t i = 0; i < committed->token_ids.size(); ++i) {
-            seen->tokens.push_back(ToSampled(
-                committed->token_ids[i], committed->logprobs ? &(*committed->logprobs)[i] : nullptr
-            ));
-          }
-        }
-        if (seen->tokens.size() >= manner.cancel_after) {
-          session->Cancel();
-        }
-        if (manner.read_pause_us > 0) {
-          co_await Sleep(std::chrono::microseconds(manner.read_pause_us));
-        }
-      }
-    }
-    awaitable<GenerationOutcome> ending = session->Result();
-    seen->outcome = co_await std::move(ending);
-    if (seen->outcome->output) {
-      for (const TokenId id : *seen->outcome->output) {
-        seen->tokens.push_back(ToSampled(id, nullptr));
-      }
-    }
-  }
-  --*left;
-}
-
-struct Load {
-  std::size_t pages;
-  std::size_t batch;
-  std::size_t step_tokens;
-  int threads;
-};
-
-class UnderLoad : public ::testing::TestWithParam<Load> {};
-
-TEST_P(UnderLoad, EveryRequestGetsTheBitsThatItGetsAlone) {
-  const Load load = GetParam();
-  TinyModel tiny(load.threads);
-  const std::vector<Case> cases = MakeCases(tiny.vocabulary.size);
-  std::vector<Seen> seen(cases.size());
-  std::uint64_t preemptions = 0, hits = 0;
-  {
-    boost::asio::io_context loop;
-    JobThread thread("steps");
-    ThreadStepRunner steps(thread);
-    LoopTimer timer(loop.get_executor());
-    EngineParts parts;
-    parts.executor = loop.get_executor();
-    parts.timer = &timer;
-    parts.steps = &steps;
-    parts.model = tiny.model.get();
-    parts.team = &tiny.team;
-    parts.kernels = &tiny.kernels;
-    parts.vocabulary = tiny.vocabulary;
-    std::string reported;
-    parts.report = [&](const std::exception_ptr& error) { reported += DescribeError(error); };
-    EngineLimits limits;
-    limits.batch = load.batch;
-    limits.queue = 64;
-    limits.step_tokens = load.step_tokens;
-    limits.prefill_tokens = 2 * load.step_tokens;
-    limits.pages = load.pages;
-    InferenceEngine engine(parts, limits);
-    std::size_t left = cases.size();
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      boost::asio::co_spawn(
-          loop, Client(&engine, &cases[i], &seen[i], &left), [](const std::exception_ptr& error) {
-            if (error) {
-              std::rethrow_exception(error);
-            }
-          }
-      );
-    }
-    while (left > 0) {
-      loop.run_one();
-    }
-    const EngineGauges& gauges = engine.gauges();
-    EXPECT_EQ(gauges.sessions, 0u);
-    EXPECT_EQ(gauges.queued, 0u);
-    EXPECT_EQ(gauges.preparing, 0u);
-    EXPECT_EQ(gauges.active, 0u);
-    EXPECT_EQ(gauges.parked, 0u);
-    EXPECT_EQ(gauges.pages_used, gauges.pages_cached);
-    preemptions = gauges.preemptions;
-    hits = gauges.cache_hits;
-    bool closed = false;
-    boost::asio::co_spawn(loop, engine.Close(), [&](const std::exception_ptr&) { closed = true; });
-    while (!closed) {
-      loop.run_one();
-    }
-    EXPECT_EQ(gauges.leases, 0u);
-    EXPECT_EQ(gauges.pages_used, 0u);
-    EXPECT_EQ(reported, "");
-  }
-  if (load.pages < 100) {
-    EXPECT_GT(preemptions, 0u) << "no row was short of pages, so that was not tried";
-  }
-  EXPECT_GT(hits, 0u);
-
-  std::size_t completed = 0, cancelled = 0;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const Case& made = cases[i];
-    ASSERT_EQ(seen[i].refused, "") << i;
-    ASSERT_TRUE(seen[i].outcome) << i;
-    const SoloAnswer alone = AnswerAlone(tiny, made.request);
-    const std::size_t count = seen[i].tokens.size();
-    ASSERT_LE(count, alone.tokens.size()) << i;
-    for (std::size_t t = 0; t < count; ++t) {
-      ASSERT_EQ(seen[i].tokens[t].token, alone.tokens[t].token) << i << " token " << t;
-      if (made.request.sampling.top_logprobs) {
-        ASSERT_EQ(seen[i].tokens[t].logprob, static_cast<float>(*alone.tokens[t].logprob)) << i;
-        ASSERT_EQ(seen[i].tokens[t].top_logprobs.size(), alone.tokens[t].top_logprobs.size()) << i;
-      }
-    }
-    if (const auto* end = std::get_if<GenerationOutcome::Completed>(&seen[i].outcome->end)) {
-      ++completed;
-      ASSERT_EQ(end->result.metrics.prompt_tokens, made.request.prompt.size());
-      if (count < alone.tokens.size()) {
-        ASSERT_GE(count, made.manner.stop_after) << i;  // several tokens may come at once
-      } else if (count < made.manner.stop_after) {
-        ASSERT_EQ(end->result.finish_reason, alone.reason) << i;
-      }
-    } else {
-      ASSERT_TRUE(std::holds_alternative<GenerationOutcome::Cancelled>(seen[i].outcome->end))
-          << i << ": " << std::get<GenerationOutcome::Failed>(seen[i].outcome->end).message;
-      ++cancelled;
-      ASSERT_GE(count, std::min(made.manner.cancel_after, std::size_t{100})) << i;
-    }
-  }
-  EXPECT_GT(completed, kRequests / 2);
-  EXPECT_GT(cancelled, kRequests / 20);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Loads,
-    UnderLoad,
-    ::testing::Values(
-        Load{.pages = 400, .batch = 32, .step_tokens = 256, .threads = 2},
-        // The longest request needs 5 pages: nearly nothing else fits beside it.
-        Load{.pages = 7, .batch = 8, .step_tokens = 24, .threads = 1}
-    )
-);
 
 }  // namespace
-}  // namespace hearth
+}  // namespace hearth::stress
