@@ -131,7 +131,8 @@ std::size_t PagesOfRow(const BenchOptions& options) {
   return (options.prompt + options.gen + kPageTokens - 1) / kPageTokens;
 }
 
-void Check(const BenchOptions& options, const ModelFacts& facts) {
+void Check(const BenchOptions& options, const LoadedModel& loaded) {
+  const ModelFacts& facts = loaded.model().facts();
   const auto refuse = [](const std::string& message) {
     throw Error(ErrorCode::kInvalidArgument, "bench: " + message);
   };
@@ -151,16 +152,12 @@ void Check(const BenchOptions& options, const ModelFacts& facts) {
       *std::ranges::max_element(options.rows) > 1024) {
     refuse("--rows wants numbers from 1 to 1024");
   }
-  const std::size_t cache =
-      *std::ranges::max_element(options.rows) * PagesOfRow(options) * facts.kv.PageBytes();
-  if (cache > PhysicalMemoryBytes()) {
-    refuse(
-        fmt::format(
-            "--rows of --prompt and --gen take {} bytes of cache, the machine has {}",
-            cache,
-            PhysicalMemoryBytes()
-        )
-    );
+  const std::size_t most_rows = *std::ranges::max_element(options.rows);
+  const StepSizes steps{.batch = most_rows, .step_tokens = 1, .prefill_tokens = kPrefillTokens};
+  const std::string why_not =
+      loaded.PlanFor(steps, kProbeBytes).WhyNot(most_rows, options.prompt + options.gen);
+  if (!why_not.empty()) {
+    refuse("--rows of --prompt and --gen do not fit into memory: " + why_not);
   }
 }
 
@@ -169,7 +166,7 @@ void Check(const BenchOptions& options, const ModelFacts& facts) {
 int RunBench(const BenchOptions& options) {
   LoadedModel loaded(options.engine);
   const ModelFacts& facts = loaded.model().facts();
-  Check(options, facts);
+  Check(options, loaded);
   const std::size_t most_rows = *std::ranges::max_element(options.rows);
   PagePool pool(facts.kv, most_rows * PagesOfRow(options));
 

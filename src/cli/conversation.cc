@@ -10,8 +10,12 @@
 namespace hearth {
 namespace {
 
-std::size_t PagesOf(const ModelFacts& facts) {
-  return (facts.context_length + kPageTokens - 1) / kPageTokens;
+// Of one conversation: its context, or what the memory budget leaves of it.
+CacheSize CacheOf(const LoadedModel& loaded, const RunOptions& options) {
+  const std::size_t context = loaded.model().facts().context_length;
+  const MemoryPlan plan =
+      loaded.PlanFor({.batch = 1, .step_tokens = 1, .prefill_tokens = options.prefill_chunk});
+  return {context, kPageTokens, std::min(plan.PagesOf(context), plan.RequirePages())};
 }
 
 }  // namespace
@@ -20,7 +24,8 @@ Conversation::Conversation(LoadedModel& loaded, const RunOptions& options, std::
     : loaded_(loaded),
       options_(options),
       seed_(seed),
-      pool_(loaded.model().facts().kv, PagesOf(loaded.model().facts())),
+      cache_(CacheOf(loaded, options)),
+      pool_(loaded.model().facts().kv, cache_.pages),
       sequence_(pool_) {
   if (!options.system.empty()) {
     messages_.push_back({{"role", "system"}, {"content", options.system}});
@@ -55,6 +60,7 @@ Answer Conversation::Ask(
   messages.push_back({{"role", "user"}, {"content", message}});
   Answer answer;
   answer.prompt = PromptTokens(messages);
+  RequireRoom(answer.prompt.size(), options_.max_tokens, cache_);
 
   // What the last turn left in the cache is kept as far as the new prompt begins with it; at least one token runs.
   const auto common = std::ranges::mismatch(cached_, answer.prompt).in1 - cached_.begin();

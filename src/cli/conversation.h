@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/run_command.h"
+#include "engine/memory.h"
 #include "kv/sequence.h"
 #include "library/loaded_model.h"
 #include "methods/autoregressive.h"
@@ -50,6 +51,7 @@ class Conversation {
   std::uint64_t seed_;
   std::uint64_t turn_ = 0;
   nlohmann::ordered_json messages_ = nlohmann::ordered_json::array();
+  CacheSize cache_;
   PagePool pool_;
   KvSequence sequence_;
   std::vector<TokenId> cached_;  // the tokens that sequence_ holds

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "cli/bench_command.h"
+#include "cli/byte_size.h"
 #include "cli/complaint.h"
+#include "cli/fit_command.h"
 #include "cli/info_command.h"
 #include "cli/plan_command.h"
 #include "cli/run_command.h"
@@ -65,6 +67,17 @@ void AddEngineOptions(CLI::App& command, EngineOptions& options) {
       )
       ->default_str("default")
       ->type_name("TEXT");
+  command
+      .add_option(
+          "--memory-budget",
+          [&options](const CLI::results_t& values) {
+            options.memory_budget = ParseByteSize(values.front(), "--memory-budget");
+            return true;
+          },
+          "Memory for weights, cache and all else, like 4G or 1.5GiB (default: most of what the "
+          "machine has)"
+      )
+      ->type_name("SIZE");
 }
 
 std::string Version() {
@@ -278,6 +291,26 @@ int Main(int argc, char** argv) {
       ->default_str(kDefaultModel);
   info_command->add_flag("--json", info_json, "Print one JSON object");
   info_command->callback([&] { code = RunInfo(info_model, info_json); });
+
+  FitOptions fit;
+  CLI::App* fit_command = app.add_subcommand(
+      "fit",
+      "Show whether a model and a context fit into memory, without loading the model; exit code 0 "
+      "when they do, 1 when not"
+  );
+  AddEngineOptions(*fit_command, fit.engine);
+  fit_command
+      ->add_option(
+          "--ctx",
+          fit.context,
+          "Tokens of a request, prompt and answer (default: the model's context)"
+      )
+      ->check(CLI::Range(1, 1 << 26));
+  fit_command->add_option("--batch", fit.rows, "Requests of that length at once")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  fit_command->add_flag("--json", fit.json, "Print one JSON object");
+  fit_command->callback([&] { code = RunFit(fit); });
 
   std::string plan_file;
   bool plan_json = false;

@@ -93,6 +93,22 @@ bool MemoryPlan::Fits(std::size_t rows, std::size_t context) const {
   return context <= context_length && Times(rows, PagesOf(context)) <= pages && pages > 0;
 }
 
+std::string MemoryPlan::WhyNot(std::size_t rows, std::size_t context) const {
+  if (context > context_length) {
+    return "a context of " + std::to_string(context) + " tokens, the model's has " +
+           std::to_string(context_length);
+  }
+  if (Fits(rows, context)) {
+    return {};
+  }
+  if (TotalBytes(rows, context) > usable_bytes) {
+    return NeededMegabytes(TotalBytes(rows, context)) + " wanted, " +
+           UsableMegabytes(usable_bytes) + " usable";
+  }
+  return NeededMegabytes(CacheBytes(rows, context)) + " of cache wanted, " +
+         UsableMegabytes(cache_bytes) + " usable for it";
+}
+
 std::size_t MemoryPlan::LargestContext() const {
   return std::min(context_length, Times(pages, page_tokens));
 }
@@ -124,6 +140,7 @@ MemoryPlan PlanMemory(
       Plus(plan.weight_bytes, plan.activation_bytes), Plus(plan.sampler_bytes, plan.reserve_bytes)
   );
   plan.usable_bytes = budget.usable_bytes;
+  plan.cache_bytes = budget.cache_bytes;
   plan.page_bytes = facts.page_bytes;
   plan.page_tokens = facts.page_tokens;
   plan.context_length = facts.context_length;

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "contracts/forward_cost.h"
 #include "platform/memory_limits.h"
@@ -63,6 +64,7 @@ struct MemoryPlan {
   std::size_t reserve_bytes;
   std::size_t fixed_bytes;  // the sum of these: everything but the cache
   std::size_t usable_bytes;
+  std::size_t cache_bytes;  // that pages may take of them
   std::size_t page_bytes;
   std::size_t page_tokens;
   std::size_t context_length;  // of the model
@@ -74,6 +76,9 @@ struct MemoryPlan {
   std::size_t CacheBytes(std::size_t rows, std::size_t context) const;
   std::size_t TotalBytes(std::size_t rows, std::size_t context) const;
   bool Fits(std::size_t rows, std::size_t context) const;
+
+  // Why they do not fit, in words with both numbers; empty when they do.
+  std::string WhyNot(std::size_t rows, std::size_t context) const;
 
   // The longest that one request can become, prompt and answer together; 0 when nothing fits.
   std::size_t LargestContext() const;

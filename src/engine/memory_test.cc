@@ -83,6 +83,16 @@ TEST(Memory, FitsUpToTheLastPage) {
   EXPECT_FALSE(plan.Fits(1, 1025));  // beyond the model's context, however much memory there is
 }
 
+TEST(Memory, WhatDoesNotFitSaysWhyWithBothNumbers) {
+  const MemoryPlan plan = PlanMemory(Facts(), Rows(10), Usable(134 + 32));
+  EXPECT_EQ(plan.WhyNot(2, 1024), "");
+  EXPECT_EQ(plan.WhyNot(3, 1024), "182 MB wanted, 166 MB usable");
+  EXPECT_EQ(plan.WhyNot(1, 1025), "a context of 1025 tokens, the model's has 1024");
+  const MemoryPlan half = PlanMemory(Facts(), Rows(10), {1000 * kMegabyte, 40 * kMegabyte});
+  EXPECT_EQ(half.WhyNot(2, 1024), "");
+  EXPECT_EQ(half.WhyNot(3, 1024), "48 MB of cache wanted, 40 MB usable for it");
+}
+
 TEST(Memory, TheLargestContextIsWhatThePagesHold) {
   EXPECT_EQ(PlanMemory(Facts(), Rows(10), Usable(134 + 7)).LargestContext(), 7u * 64);
   EXPECT_EQ(PlanMemory(Facts(), Rows(10), Usable(134 + 70)).LargestContext(), 1024u);

@@ -7,7 +7,9 @@
 #include "formats/tokenizer_metadata.h"
 #include "hearth/error.h"
 #include "library/model_directory.h"
+#include "library/model_memory.h"
 #include "models/gguf_model.h"
+#include "platform/memory_limits.h"
 #include "platform/usable_cores.h"
 #include "tensor/cpu_backend.h"
 
@@ -21,17 +23,31 @@ std::string ForcedIsa(const EngineOptions& options) {
 
 }  // namespace
 
+int TeamMembers(const EngineOptions& options) {
+  return options.threads == 0 ? std::min(UsableCores(), WorkerTeam::kMostMembers) : options.threads;
+}
+
 LoadedModel::LoadedModel(const EngineOptions& options)
     : map_(FindModel(options.model.empty() ? kDefaultModel : options.model)),
       file_(map_.bytes(), map_.name()),
       weights_(map_, file_),
       kernels_(KernelsFor(ChooseIsa(ForcedIsa(options)))),
-      team_(
-          options.threads == 0 ? std::min(UsableCores(), WorkerTeam::kMostMembers) : options.threads
-      ) {
+      team_(TeamMembers(options)) {
+  const auto members = static_cast<std::size_t>(team_.members());
+  memory_facts_ = MemoryFactsOf(
+      GgufModelFacts(file_, weights_, options.numerics, members), map_.bytes().size(), members
+  );
+  memory_budget_ = BudgetFor(ReadMemoryLimits(), options.memory_budget, memory_facts_);
+  PlanFor({.batch = 1, .step_tokens = 1, .prefill_tokens = 1}).RequirePages();
   backend_ = MakeCpuBackend(kernels_, options.numerics, team_);
   model_ = MakeGgufModel(file_, weights_, *backend_);
   load_seconds_ = SecondsSinceStart();
+}
+
+MemoryPlan LoadedModel::PlanFor(const StepSizes& steps, std::size_t other_bytes) const {
+  MemoryFacts facts = memory_facts_;
+  facts.reserve_bytes += other_bytes;
+  return PlanMemory(facts, steps, memory_budget_);
 }
 
 double LoadedModel::SecondsSinceStart() const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/memory.h"
 #include "formats/gguf.h"
 #include "hearth/engine_options.h"
 #include "kernels/kernels.h"
@@ -21,8 +22,12 @@
 
 namespace hearth {
 
+// Members of the worker team that the options ask for.
+int TeamMembers(const EngineOptions& options);
+
 // Ownership: owns the map, the team, the backend and the model, and ends them in that order reversed.
-// Errors of the constructor: every error of the file, the flags and the machine, in one line.
+// Errors of the constructor: every error of the file, the flags and the machine, in one line; among them
+//            kResourceExhausted, before weights are read, when the memory budget cannot hold the model.
 class LoadedModel {
  public:
   explicit LoadedModel(const EngineOptions& options);
@@ -30,6 +35,8 @@ class LoadedModel {
   const GgufFile& file() const { return file_; }
 
   LanguageModel& model() { return *model_; }
+
+  const LanguageModel& model() const { return *model_; }
 
   WorkerTeam& team() { return team_; }
 
@@ -46,6 +53,10 @@ class LoadedModel {
 
   Isa isa() const { return kernels_.isa; }
 
+  // What the memory budget leaves for steps of these sizes, beside `other_bytes` of the caller's; its RequirePages() is the
+  // pool's size.
+  MemoryPlan PlanFor(const StepSizes& steps, std::size_t other_bytes = 0) const;
+
   // Seconds that opening and packing took.
   double load_seconds() const { return load_seconds_; }
 
@@ -61,6 +72,8 @@ class LoadedModel {
   GgufWeights weights_;
   Kernels kernels_;
   WorkerTeam team_;
+  MemoryFacts memory_facts_;
+  MemoryBudget memory_budget_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<LanguageModel> model_;
   // Made when first asked for.

@@ -36,6 +36,14 @@ Sampler::Sampler(
   Validate(parameters_, vocabulary_.size);
 }
 
+std::size_t Sampler::MostBytes(std::size_t vocabulary) {
+  // Counts of the penalties, and lists of candidates: one that was doubled as it grew, one that is being doubled, and scratch.
+  const std::size_t token_bytes = sizeof(std::uint32_t) + 6 * sizeof(Candidate);
+  // The ids that the two selections look at, and the list of the most probable tokens.
+  constexpr std::size_t kFixedBytes = 128 * 1024;
+  return sizeof(Sampler) + kFixedBytes + token_bytes * vocabulary;
+}
+
 SampledToken Sampler::Sample(
     std::span<float> logits, std::span<const TokenId> history, std::uint64_t step
 ) {

@@ -51,7 +51,7 @@ struct SampledToken {
 // on other rows, on the caller's float mode, or on the machine.
 // Threads: one at a time; different samplers are independent.
 // Cost:    one pass over the vocabulary; another for each of: reported log-probabilities, top_p, a draw without
-//          filters. Keeps up to 28 bytes a token id when penalties and filters are on.
+//          filters. Holds at most MostBytes, which only penalties and filters come near.
 class Sampler {
  public:
   // seed is the choice's own (ChoiceSeed); parameters.seed is not looked at.
@@ -62,6 +62,9 @@ class Sampler {
       SamplerVocabulary vocabulary,
       const SamplingKernels& kernels
   );
+
+  // What a sampler holds at most, whatever its parameters.
+  static std::size_t MostBytes(std::size_t vocabulary);
 
   // Shapes: logits [>= vocabulary.size], changed by the processors alone; history [any]:
   //         the prompt and every token fed since, oldest first.

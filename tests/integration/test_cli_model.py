@@ -37,7 +37,7 @@ class Refusals(unittest.TestCase):
         self.refused(2, "run", "smollm2", "hi", "--isa", "mmx", contains=["mmx", ISA_NAMES])
         self.refused(2, "run", "smollm2", "hi", environment={"HEARTH_ISA": "sse9"}, contains=["sse9", ISA_NAMES])
         self.refused(2, "run", "smollm2", "hi", "--numerics", "f8", contains=["f8"])
-        self.refused(2, "bench", "smollm2", "--rows", "1024", "--prompt", "8000", "--gen", "1", contains=["cache"])
+        self.refused(2, "bench", "smollm2", "--rows", "1024", "--prompt", "8000", "--gen", "1", contains=["MB"])
         self.refused(2, "bench", "smollm2", "--prompt", "9000", contains=["8192"])
         self.refused(2, "run", "smollm2", "", contains=["empty"])
         self.refused(1, "run", "smollm2", "word " * 9000, contains=["8192"])
