@@ -4,6 +4,8 @@
 
 #include <numeric>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hearth/error.h"
@@ -129,6 +131,36 @@ TEST_F(PromptCacheTest, MakesRoom) {
   cache_.Clear();
   EXPECT_EQ(gauges_.pages_cached, 0u);
   EXPECT_EQ(pool_.used(), 1u);
+}
+
+// The copy of a page that is shared in part may be the one page too many in a full pool.
+TEST(PromptCache, WhatFitsColdFitsWarm) {
+  PagePool pool(kLayout, 2);
+  EngineGauges gauges;
+  PromptCache cache(pool, {.pages = 2}, gauges);
+  {
+    KvSequence sequence(pool);
+    sequence.Reserve(100);
+    sequence.Advance(100);
+    cache.Put(Ask(Range(100)), Range(100), sequence);
+  }
+  const Tokens prompt = Range(120);
+  {
+    KvSequence row = cache.Take(Ask(prompt), prompt);
+    EXPECT_EQ(row.length(), 100u);
+    EXPECT_EQ(cache.evictable(), 0u);
+    EXPECT_THROW(row.Reserve(20), Error);
+    row.Truncate(kPageTokens);
+    EXPECT_EQ(cache.MakeRoom(1), 1u);
+    row.Reserve(prompt.size() - kPageTokens);
+    row.Advance(prompt.size() - kPageTokens);
+    cache.Put(Ask(prompt), prompt, row);
+  }
+  KvSequence row = cache.Take(Ask(Range(128)), Range(128));
+  EXPECT_EQ(row.length(), 120u);
+  cache.Clear();
+  row.Reserve(8);
+  EXPECT_EQ(pool.used(), 2u) << "nobody shares the page any more, so it is written in place";
 }
 
 TEST_F(PromptCacheTest, DisabledItKeepsNothing) {

@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
-#include <map>
+#include <cstddef>
 #include <numeric>
-#include <optional>
-#include <utility>
+#include <string_view>
+#include <vector>
 
 #include "hearth/error.h"
 
