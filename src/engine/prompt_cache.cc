@@ -72,12 +72,23 @@ std::size_t PromptCache::Match(
   return Reads(request) ? tree_.Match(request.cache_space, tokens, MostReused(tokens)) : 0;
 }
 
-KvSequence PromptCache::Take(const GenerationRequest& request, std::span<const TokenId> tokens) {
+std::size_t PromptCache::EvictableBeside(
+    const GenerationRequest& request, std::span<const TokenId> tokens, std::size_t most
+) const {
+  return Reads(request) ? tree_.EvictableBeside(
+                              request.cache_space, tokens, std::min(most, MostReused(tokens))
+                          )
+                        : tree_.evictable();
+}
+
+KvSequence PromptCache::Take(
+    const GenerationRequest& request, std::span<const TokenId> tokens, std::size_t most
+) {
   if (!enabled_ || !Reads(request)) {
     return KvSequence(*pool_);
   }
   FollowSession(request, tokens);
-  KvSequence sequence = tree_.Take(request.cache_space, tokens, MostReused(tokens));
+  KvSequence sequence = tree_.Take(request.cache_space, tokens, std::min(most, MostReused(tokens)));
   if (tokens.size() == request.prompt.size()) {
     ++(sequence.length() > 0 ? gauges_->cache_hits : gauges_->cache_misses);
     gauges_->cached_tokens += sequence.length();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 
 #include "engine/engine_gauges.h"
@@ -38,12 +39,16 @@ class PromptCache {
   // How many tokens Take would find. Changes and counts nothing.
   std::size_t Match(const GenerationRequest& request, std::span<const TokenId> tokens) const;
 
-  // A sequence that begins with what is cached of the tokens, perhaps nothing, but never all of them. Keeps what the
-  // request's session left last from being the next to be evicted; if the prompt has left it, a debug line says where.
+  // A sequence that begins with what is cached of the tokens, at most `most` of them: perhaps nothing, never all. Keeps
+  // what the request's session left last from being the next to be evicted; if the prompt has left it, a debug line says
+  // where.
   // Counts a hit or a miss, unless the row comes back with an answer begun: call it when the row starts, and Match before.
-  // The sequence now holds its pages, so evictable() is less by those that only the cache held. A last page that is shared
-  // in part is copied by the next Reserve: without a page for that, truncate the sequence to whole pages.
-  KvSequence Take(const GenerationRequest& request, std::span<const TokenId> tokens);
+  // A last page that is shared in part is copied by the next Reserve: without a page for that, take whole pages.
+  KvSequence Take(
+      const GenerationRequest& request,
+      std::span<const TokenId> tokens,
+      std::size_t most = std::numeric_limits<std::size_t>::max()
+  );
 
   // Keeps `tokens`, the first ones of `sequence`. For a row that goes on, whole pages only: a part would be copied when it
   // goes on.
@@ -57,6 +62,12 @@ class PromptCache {
 
   // How many pages MakeRoom could give back now. Cost: O(pages()).
   std::size_t evictable() const { return tree_.evictable(); }
+
+  // How many it could give back after Take(request, tokens, most), whose pages may be those of other rows already. For a
+  // row that has to grow to n pages, Take will do when n - most / kPageTokens pages are free or in this number.
+  std::size_t EvictableBeside(
+      const GenerationRequest& request, std::span<const TokenId> tokens, std::size_t most
+  ) const;
 
   std::size_t pages() const { return tree_.pages(); }
 

@@ -133,6 +133,32 @@ TEST_F(PromptCacheTest, MakesRoom) {
   EXPECT_EQ(pool_.used(), 1u);
 }
 
+// Rows with one long beginning share it: the next one needs room for its own end only.
+TEST_F(PromptCacheTest, PagesThatRowsHoldAlreadyCostTheNextRowNothing) {
+  Put(Ask(Range(3 * kPageTokens)));
+  Put(Ask(Range(2 * kPageTokens, 1000)));
+  const Tokens prompt = Range(3 * kPageTokens + 5);
+  EXPECT_EQ(cache_.evictable(), 5u);
+  EXPECT_EQ(cache_.EvictableBeside(Ask(prompt), prompt, 3 * kPageTokens), 2u);
+  const KvSequence first = cache_.Take(Ask(prompt), prompt);
+  EXPECT_EQ(cache_.evictable(), 2u);
+  EXPECT_EQ(cache_.EvictableBeside(Ask(prompt), prompt, 3 * kPageTokens), 2u);
+  const Tokens other = Range(2 * kPageTokens + 5, 1000);
+  EXPECT_EQ(cache_.EvictableBeside(Ask(other), other, other.size()), 0u);
+  GenerationRequest outside = Ask(other);
+  outside.use_cache = false;
+  EXPECT_EQ(cache_.EvictableBeside(outside, other, other.size()), 2u);
+}
+
+TEST_F(PromptCacheTest, WhatARowMayNotTakeIsNotCounted) {
+  Put(Ask(Range(100)));
+  EXPECT_EQ(cache_.Take(Ask(Range(110)), Range(110), kPageTokens).length(), kPageTokens);
+  EXPECT_EQ(gauges_.cached_tokens, kPageTokens);
+  EXPECT_EQ(cache_.Take(Ask(Range(110)), Range(110), 0).length(), 0u);
+  EXPECT_EQ(gauges_.cache_hits, 1u);
+  EXPECT_EQ(gauges_.cache_misses, 1u);
+}
+
 // The copy of a page that is shared in part may be the one page too many in a full pool.
 TEST(PromptCache, WhatFitsColdFitsWarm) {
   PagePool pool(kLayout, 2);
@@ -145,12 +171,17 @@ TEST(PromptCache, WhatFitsColdFitsWarm) {
     cache.Put(Ask(Range(100)), Range(100), sequence);
   }
   const Tokens prompt = Range(120);
+  EXPECT_EQ(cache.EvictableBeside(Ask(prompt), prompt, 100), 0u) << "no room for the copy";
+  EXPECT_EQ(cache.EvictableBeside(Ask(prompt), prompt, kPageTokens), 1u);
   {
     KvSequence row = cache.Take(Ask(prompt), prompt);
     EXPECT_EQ(row.length(), 100u);
     EXPECT_EQ(cache.evictable(), 0u);
     EXPECT_THROW(row.Reserve(20), Error);
-    row.Truncate(kPageTokens);
+  }
+  {
+    KvSequence row = cache.Take(Ask(prompt), prompt, kPageTokens);
+    EXPECT_EQ(row.length(), kPageTokens);
     EXPECT_EQ(cache.MakeRoom(1), 1u);
     row.Reserve(prompt.size() - kPageTokens);
     row.Advance(prompt.size() - kPageTokens);

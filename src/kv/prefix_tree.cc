@@ -15,7 +15,7 @@ struct PrefixTree::Node {
   PageId page = 0;
   Siblings children;
   std::list<Node*>::iterator place;
-  bool below_held = false;  // scratch of evictable(), false between its calls
+  bool stays = false;  // scratch of CountEvictable, false between its calls
 };
 
 namespace {
@@ -142,12 +142,21 @@ std::size_t PrefixTree::Evict(std::size_t pages) {
   return freed;
 }
 
-std::size_t PrefixTree::evictable() const {
+std::size_t PrefixTree::EvictableBeside(
+    std::string_view space, std::span<const TokenId> tokens, std::size_t most
+) const {
+  return CountEvictable(Find(space, tokens.first(std::min(most, tokens.size()))).deepest);
+}
+
+std::size_t PrefixTree::CountEvictable(Node* held) const {
+  if (held != nullptr) {
+    held->stays = true;
+  }
   std::size_t count = 0;
   for (Node* node : order_) {
-    if (std::exchange(node->below_held, false) || pool_->holders(node->page) > 1) {
+    if (std::exchange(node->stays, false) || pool_->holders(node->page) > 1) {
       if (node->parent != nullptr) {
-        node->parent->below_held = true;
+        node->parent->stays = true;
       }
     } else {
       ++count;

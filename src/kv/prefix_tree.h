@@ -64,7 +64,13 @@ class PrefixTree {
   std::size_t Evict(std::size_t pages);
 
   // How many pages Evict could free now. Cost: O(pages()).
-  std::size_t evictable() const;
+  std::size_t evictable() const { return CountEvictable(nullptr); }
+
+  // How many it could free once Take has shared the same prefix: who counts on both the prefix and the room needs this.
+  // Cost: that of Match and O(pages()).
+  std::size_t EvictableBeside(
+      std::string_view space, std::span<const TokenId> tokens, std::size_t most
+  ) const;
 
   std::size_t pages() const { return order_.size(); }
 
@@ -88,6 +94,8 @@ class PrefixTree {
     std::size_t length = 0;
   };
 
+  // As if a sequence held `held` too, which may be null.
+  std::size_t CountEvictable(Node* held) const;
   Found Find(std::string_view space, std::span<const TokenId> tokens) const;
   const Siblings* Children(std::string_view space, const Node* parent) const;
   void MoveToNewest(const Node* deepest);

@@ -127,8 +127,10 @@ class Trial {
     const std::size_t most = prompt.size() - 1;
     const std::size_t match = tree_.Match(space, prompt, most);
     ASSERT_EQ(match, model_.Match(space, prompt, most));
+    const std::size_t beside = tree_.EvictableBeside(space, prompt, most);
     Row row{space, First(prompt, match), tree_.Take(space, prompt, most)};
     ASSERT_EQ(row.sequence.length(), match);
+    ASSERT_EQ(tree_.evictable(), beside);
     if (match > 0) {
       ++hits_;
       long_hits_ += match > kPageTokens && match % kPageTokens != 0 ? 1u : 0u;
