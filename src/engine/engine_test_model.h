@@ -49,6 +49,8 @@ class CountingModel final : public LanguageModel {
   std::vector<std::vector<std::size_t>> forwards;  // tokens of each row of each call
   std::function<void()> on_forward;
 
+  void set_attention_break_even(std::size_t keys) { facts_.attention_break_even = keys; }
+
  private:
   ModelFacts facts_{};
 };

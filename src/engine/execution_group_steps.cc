@@ -1,5 +1,6 @@
 // Steps of the execution group: which tokens go into a forward, where their pages come from, and what becomes of the rows.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/execution_group.h"
@@ -12,6 +13,23 @@ namespace {
 
 // Positions whose logits one forward may give to sinks: a vocabulary each.
 constexpr std::size_t kMostPromptLogits = 64;
+
+// The work of `count` tokens from position `first` on, in tokens at position 0.
+double WorkOf(double count, double first, std::size_t break_even) {
+  return break_even == 0 ? count
+                         : count * (1 + (first + count / 2) / static_cast<double>(break_even));
+}
+
+// The most tokens from position `first` on whose work is at most `budget`, but at least one.
+std::size_t TokensWorth(double budget, double first, std::size_t break_even) {
+  if (break_even == 0) {
+    return std::max<std::size_t>(1, static_cast<std::size_t>(budget));
+  }
+  const double even = static_cast<double>(break_even);
+  const double count =
+      std::sqrt((even + first) * (even + first) + 2 * even * budget) - even - first;
+  return std::max<std::size_t>(1, static_cast<std::size_t>(count));
+}
 
 }  // namespace
 
@@ -56,15 +74,24 @@ BatchStep ContinuousGroup::Compose(bool with_active, std::size_t prompt_tokens) 
     });
   }
   std::ranges::sort(rows, {}, [](const Row& row) { return row->order(); });
+  // Those who decode wait for the step, so it counts work: far into a prompt tokens are dear. Without them it counts
+  // tokens.
+  const std::size_t break_even = with_active ? parts_.model->facts().attention_break_even : 0;
+  double budget = static_cast<double>(prompt_tokens);
   BatchStep step;
   std::size_t prompt_logits = kMostPromptLogits;
   for (const Row& row : rows) {
     if (row->leaving() || !row->sequence) {
       continue;  // the latter has given its pages up to one before it
     }
+    const bool preparing = row->place == RowPlace::kPreparing;
+    const double first = static_cast<double>(row->sequence->length());
     std::size_t count = 1;
-    if (row->place == RowPlace::kPreparing) {
-      count = std::min(row->unfed(), prompt_tokens);
+    if (preparing) {
+      if (budget < 1) {
+        continue;
+      }
+      count = std::min(row->unfed(), TokensWorth(budget, first, break_even));
       if (row->request().prompt_logits) {
         count = std::min(count, prompt_logits);
         prompt_logits -= count;
@@ -77,8 +104,8 @@ BatchStep ContinuousGroup::Compose(bool with_active, std::size_t prompt_tokens) 
       Preempt(row);
       continue;
     }
-    if (row->place == RowPlace::kPreparing) {
-      prompt_tokens -= count;
+    if (preparing) {
+      budget -= WorkOf(static_cast<double>(count), first, break_even);
     }
     step.Add(row, count);
   }

@@ -174,6 +174,40 @@ TEST_F(InferenceEngineTest, CutsAPromptUnderTheBudgetWhileRowsDecode) {
   );
 }
 
+TEST_F(InferenceEngineTest, TakesFewerTokensWhereAttentionMakesThemDear) {
+  limits_.step_tokens = 34;
+  model_.set_attention_break_even(100);
+  const auto a = Collect({1}, 400);
+  const auto second = Collect({500}, 400);
+  std::shared_ptr<Session> b;
+  model_.on_forward = [&] {
+    if (model_.forwards.size() == 2) {
+      b = Collect(std::vector<TokenId>(300, 3), 1);
+    }
+  };
+  loop_.RunUntilIdle();
+  OutcomeOf(b);
+  std::size_t first = 0;
+  Sizes chunks;
+  for (const Sizes& forward : model_.forwards) {
+    if (forward.size() == 3) {
+      const std::size_t count = forward.back();
+      EXPECT_LE(
+          static_cast<double>(count) *
+              (1 + (static_cast<double>(first) + static_cast<double>(count) / 2) / 100),
+          33
+      );
+      first += count;
+      chunks.push_back(count);
+    }
+  }
+  EXPECT_EQ(first, 300u);
+  EXPECT_EQ(chunks.front(), 28u);
+  EXPECT_EQ(chunks[chunks.size() - 2], 8u);
+  OutcomeOf(a);
+  OutcomeOf(second);
+}
+
 TEST_F(InferenceEngineTest, AdmitsNoMoreThanTheBatch) {
   limits_.batch = 2;
   const auto a = Collect({1}, 3);

@@ -38,6 +38,9 @@ struct ModelFacts {
   KvLayout kv;
   std::size_t mapped_bytes = 0;  // weights that are read where the file is mapped
   ForwardCost forward{};         // scratch, and the logits that the caller holds
+  // Keys whose attention takes a token as long as all its matrices do; 0 when attention takes no time to speak of. An
+  // estimate, for dealing out work: a token at position p costs about 1 + p / attention_break_even.
+  std::size_t attention_break_even = 0;
 };
 
 // Law 1 is kept here: a position's logits depend on its sequence's tokens alone, bit by bit, whatever else

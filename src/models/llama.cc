@@ -144,6 +144,17 @@ struct Scratch {
   AlignedBuffer<float> cosine, sine, hidden, normed, q, k, v, attended, gate, up;
 };
 
+// Multiplications of a token's matrices over those of one key's attention, times how much faster the former go
+// (measured on AMX: 256 tokens of SmolLM2 take as long again for 1,900 keys, where counting alone says 3,100).
+std::size_t AttentionBreakEven(const LlamaConfig& config) {
+  const std::size_t attention = config.heads * config.head_dim;
+  const std::size_t kv = config.kv_heads * config.head_dim;
+  const std::size_t matrices =
+      config.hidden_size * (2 * attention + 2 * kv + 3 * config.feed_forward);
+  const std::size_t key = 2 * attention;
+  return matrices * 3 / (key * 5);
+}
+
 class Llama final : public LanguageModel {
  public:
   Llama(const LlamaConfig& config, const WeightSource& source, Backend& backend);
@@ -236,6 +247,7 @@ Llama::Llama(const LlamaConfig& config, const WeightSource& source, Backend& bac
       {config.layers, config.kv_heads, config.head_dim, storage},
       embedding_.data.size(),
       cost,
+      AttentionBreakEven(config),
   };
 }
 
