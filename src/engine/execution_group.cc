@@ -108,7 +108,7 @@ void ContinuousGroup::PruneCancelled() {
 // The cached prefix with which the row fits now, if it does: the longest, else its whole pages (a page that is shared in
 // part is copied, so that both take room), else none of it.
 std::optional<std::size_t> ContinuousGroup::PrefixThatFits(const BatchRow& row) const {
-  std::size_t free = parts_.pool->available() + parts_.cache->evictable();
+  std::size_t free = parts_.pool->available();
   // What the rows in preparation will still take, and a page for each row that decodes. Parked rows give theirs up.
   std::size_t promised = 0;
   for (const Row& other : active_) {
@@ -118,12 +118,11 @@ std::optional<std::size_t> ContinuousGroup::PrefixThatFits(const BatchRow& row) 
     const std::size_t pages = PagesOf(other->row);
     promised += pages - std::min(pages, other->sequence->pages());
   }
-  free -= std::min(free, promised);
-  const std::size_t match = parts_.cache->Match(row.request(), row.row.tokens());
+  const PromptCache& cache = *parts_.cache;
+  const std::size_t match = cache.Match(row.request(), row.row.tokens());
   for (const std::size_t prefix : {match, match / kPageTokens * kPageTokens, std::size_t{0}}) {
-    // Shared pages can be had from the cache no more.
     const std::size_t fresh = PagesOf(row.row) - prefix / kPageTokens;
-    if (fresh + PagesFor(prefix) <= free) {
+    if (fresh + promised <= free + cache.EvictableBeside(row.request(), row.row.tokens(), prefix)) {
       return prefix;
     }
   }
@@ -174,8 +173,7 @@ bool ContinuousGroup::AdmitNext() {
     blocked_ = true;
     return false;
   }
-  row->sequence.emplace(parts_.cache->Take(row->request(), row->row.tokens()));
-  row->sequence->Truncate(*prefix);
+  row->sequence.emplace(parts_.cache->Take(row->request(), row->row.tokens(), *prefix));
   row->Admitted(row->sequence->length());
   row->place = RowPlace::kPreparing;
   queue_.pop_front();
