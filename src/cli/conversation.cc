@@ -70,7 +70,7 @@ Answer Conversation::Ask(
 
   const Tokenizer& tokenizer = loaded_.tokenizer();
   AutoregressiveOptions options;
-  options.max_tokens = options_.max_tokens;
+  options.max_tokens = std::min(options_.max_tokens, cache_.Context() - answer.prompt.size());
   options.stop_tokens = loaded_.stop_tokens();
   // Each turn draws on its own; the first is what a single answer with this seed is.
   const std::uint64_t seed = turn_ == 0 ? seed_ : Mix(seed_, turn_);

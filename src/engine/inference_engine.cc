@@ -10,6 +10,7 @@
 #include "engine/execution_group.h"
 #include "engine/execution_plan.h"
 #include "engine/loop_timer.h"
+#include "engine/memory.h"
 #include "engine/output_reservations.h"
 #include "engine/prompt_cache.h"
 #include "engine/row_method.h"
@@ -103,8 +104,8 @@ class InferenceEngine::State {
   const EngineLimits& limits() const { return limits_; }
 
  private:
-  std::size_t ContextLength() const {
-    return std::min(parts_.model->facts().context_length, limits_.pages * kPageTokens);
+  CacheSize Cache() const {
+    return {parts_.model->facts().context_length, kPageTokens, limits_.pages};
   }
 
   void CheckRequest(const GenerationRequest& request, const RunControl& control) const;
@@ -163,6 +164,7 @@ void InferenceEngine::State::CheckRequest(
       }
     }
   }
+  RequireRoom(request.prompt.size(), request.max_tokens, Cache());
   if (request.sampling.top_logprobs && control.output == OutputMode::kCollect) {
     throw Error(
         ErrorCode::kInvalidArgument,
@@ -195,7 +197,7 @@ std::shared_ptr<Session> InferenceEngine::State::Open(
       request.prompt,
       {static_cast<std::size_t>(request.max_tokens), request.stop_tokens},
       Sampler(request.sampling, request.seed, parts_.vocabulary, *parts_.kernels),
-      ContextLength()
+      Cache().Context()
   );
   if (sessions_.size() >= limits_.batch + limits_.queue) {
     throw Error(

@@ -239,7 +239,7 @@ TEST_F(InferenceEngineTest, RefusesWhatCanNeverRun) {
   ExpectRefused(ErrorCode::kInvalidArgument, "token 1000 is outside", [&] { Collect({1000}, 2); });
   ExpectRefused(
       ErrorCode::kResourceExhausted,
-      "128 tokens leave no room for an answer in a context of 128",
+      "128 tokens leave no room for an answer in a context of 128 (memory for 2 pages of 64",
       [&] { Collect(std::vector<TokenId>(128, 1), 2); }
   );
   ExpectRefused(ErrorCode::kInvalidArgument, "temperature", [&] {

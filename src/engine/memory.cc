@@ -167,32 +167,30 @@ std::size_t RowsThatFit(
   return static_cast<std::size_t>(std::ranges::partition_point(rows, fits) - rows.begin());
 }
 
+std::size_t CacheSize::Context() const {
+  return std::min(context_length, Times(pages, page_tokens));
+}
+
 std::size_t MostPages(std::size_t prompt, std::uint64_t max_tokens, const CacheSize& cache) {
-  const std::size_t room = Minus(cache.context_length, prompt);
+  const std::size_t room = Minus(cache.Context(), prompt);
   const std::size_t answer = std::min(static_cast<std::size_t>(max_tokens), room);
   return DividedUp(Plus(prompt, Minus(answer, 1)), cache.page_tokens);
 }
 
 void RequireRoom(std::size_t prompt, std::uint64_t max_tokens, const CacheSize& cache) {
-  const std::size_t wanted = max_tokens == 0 ? 0 : 1;
-  if (prompt > Minus(cache.context_length, wanted)) {
-    throw Error(
-        ErrorCode::kResourceExhausted,
-        "prompt: " + std::to_string(prompt) +
-            (wanted == 0 ? " tokens do not fit" : " tokens leave no room for an answer in") +
-            " a context of " + std::to_string(cache.context_length)
-    );
+  const std::size_t answer = max_tokens == 0 ? 0 : 1;
+  if (prompt <= Minus(cache.Context(), answer)) {
+    return;
   }
-  const std::size_t pages = MostPages(prompt, max_tokens, cache);
-  if (pages > cache.pages) {
-    throw Error(
-        ErrorCode::kResourceExhausted,
-        "memory: " + std::to_string(prompt) + " prompt tokens and an answer of up to " +
-            std::to_string(std::min<std::uint64_t>(max_tokens, cache.context_length - prompt)) +
-            " may need " + std::to_string(pages) + " pages of the cache, wanted at most " +
-            std::to_string(cache.pages) + " of " + std::to_string(cache.page_tokens) + " tokens"
-    );
+  std::string message = "prompt: " + std::to_string(prompt) + " tokens " +
+                        (answer == 0 ? "do not fit" : "leave no room for an answer in") +
+                        " a context of " + std::to_string(cache.Context());
+  if (cache.Context() < cache.context_length) {
+    message += " (memory for " + std::to_string(cache.pages) + " pages of " +
+               std::to_string(cache.page_tokens) + "; the model's has " +
+               std::to_string(cache.context_length) + ")";
   }
+  throw Error(ErrorCode::kResourceExhausted, message);
 }
 
 }  // namespace hearth

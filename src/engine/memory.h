@@ -105,15 +105,17 @@ struct CacheSize {
   std::size_t context_length;
   std::size_t page_tokens;
   std::size_t pages;
+
+  // Tokens of a request at most, prompt and answer together: where the context or the pool ends, an answer does too.
+  std::size_t Context() const;
 };
 
-// Pages that a request holds at most: its answer ends at max_tokens or where the context does, and its last token is not
-// cached.
+// Pages that a request holds at most. An answer of max_tokens need not be cached to its last token.
 std::size_t MostPages(std::size_t prompt, std::uint64_t max_tokens, const CacheSize& cache);
 
-// Whether the request can ever run, with the pool to itself.
-// Errors: kResourceExhausted with both numbers: a prompt that leaves no room in the context for the answer it asks for
-//         (max_tokens of 0 wants none), or more pages than the pool has.
+// Whether the request can ever run, with the pool to itself. max_tokens bounds the answer and is no demand, so it does not
+// matter how much of it fits, but for the first token (0 wants none).
+// Errors: kResourceExhausted with both numbers, and with the pool's when it is the pool that ends the context.
 void RequireRoom(std::size_t prompt, std::uint64_t max_tokens, const CacheSize& cache);
 
 }  // namespace hearth

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "hearth/error.h"
 #include "support/expect_error.h"
 
 namespace hearth {
@@ -186,34 +187,49 @@ TEST(Memory, HugeNumbersStopAtTheLargest) {
   EXPECT_EQ(RowsThatFit(facts, Rows(1), Usable(1000), 1), 0u);
 }
 
-constexpr CacheSize kCache{1024, 64, 10};
+constexpr CacheSize kSmallPool{1024, 64, 10};
+constexpr CacheSize kRoomyPool{1024, 64, 100};
+constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
+
+TEST(Memory, TheContextEndsWithTheModelsOrThePool) {
+  EXPECT_EQ(kSmallPool.Context(), 640u);
+  EXPECT_EQ(kRoomyPool.Context(), 1024u);
+}
 
 TEST(Memory, PagesOfARequest) {
-  EXPECT_EQ(MostPages(64, 0, kCache), 1u);
-  EXPECT_EQ(MostPages(65, 0, kCache), 2u);
-  EXPECT_EQ(MostPages(64, 1, kCache), 1u);  // the token that ends the answer is not cached
-  EXPECT_EQ(MostPages(64, 2, kCache), 2u);
-  EXPECT_EQ(MostPages(1000, kMost, kCache), 16u);
-  EXPECT_EQ(MostPages(1, std::numeric_limits<std::uint64_t>::max(), kCache), 16u);
+  EXPECT_EQ(MostPages(64, 0, kRoomyPool), 1u);
+  EXPECT_EQ(MostPages(65, 0, kRoomyPool), 2u);
+  EXPECT_EQ(MostPages(64, 1, kRoomyPool), 1u);  // the token that ends the answer is not cached
+  EXPECT_EQ(MostPages(64, 2, kRoomyPool), 2u);
+  EXPECT_EQ(MostPages(1000, kEndless, kRoomyPool), 16u);
+  EXPECT_EQ(MostPages(1, kEndless, kRoomyPool), 16u);
+  EXPECT_EQ(MostPages(1, kEndless, kSmallPool), 10u);
 }
 
 TEST(Memory, ARequestThatCanNeverFitIsRefusedWithBothNumbers) {
-  RequireRoom(640, 1, kCache);
-  RequireRoom(1, 640, kCache);
-  ExpectExhausted({"640 prompt", "up to 2 ", "11 pages", "most 10"}, [] {
-    RequireRoom(640, 2, kCache);
+  RequireRoom(639, kEndless, kSmallPool);
+  RequireRoom(640, 0, kSmallPool);
+  ExpectExhausted({"640 tokens leave no room", "context of 640", "10 pages of 64", "1024"}, [] {
+    RequireRoom(640, 1, kSmallPool);
   });
-  ExpectExhausted({"1 prompt", "up to 1023 ", "16 pages"}, [] {
-    RequireRoom(1, std::numeric_limits<std::uint64_t>::max(), kCache);
+  ExpectExhausted({"641 tokens do not fit a context of 640"}, [] {
+    RequireRoom(641, 0, kSmallPool);
   });
+  ExpectExhausted({"1 tokens", "context of 0"}, [] { RequireRoom(1, 1, {1024, 64, 0}); });
 }
 
-TEST(Memory, ARequestBeyondTheContextIsRefusedWithBothNumbers) {
-  constexpr CacheSize roomy{1024, 64, 100};
-  RequireRoom(1023, 1, roomy);
-  RequireRoom(1024, 0, roomy);
-  ExpectExhausted({"1024 tokens", "context of 1024"}, [&] { RequireRoom(1024, 1, roomy); });
-  ExpectExhausted({"1025 tokens", "context of 1024"}, [&] { RequireRoom(1025, 0, roomy); });
+TEST(Memory, ARequestBeyondTheModelsContextIsRefusedWithBothNumbers) {
+  RequireRoom(1023, kEndless, kRoomyPool);
+  RequireRoom(1024, 0, kRoomyPool);
+  ExpectExhausted({"1024 tokens leave no room for an answer in a context of 1024"}, [] {
+    RequireRoom(1024, 1, kRoomyPool);
+  });
+  try {
+    RequireRoom(1025, 0, kRoomyPool);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "prompt: 1025 tokens do not fit a context of 1024");
+  }
 }
 
 }  // namespace

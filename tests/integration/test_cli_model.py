@@ -84,6 +84,13 @@ class Memory(unittest.TestCase):
         for threads in ("1", "2"):
             self.assertLess(self.peak_of("run", "smollm2", "Hi", "--max-tokens", "1", "--threads", threads), bound)
 
+    def test_fit_foretells_the_peak(self):
+        fit = json.loads(run("fit", "smollm2", "--ctx", 2048, "--threads", 2, "--json").stdout)
+        flags = ["--max-tokens", "40", "--threads", "2", "--temperature", "1", "--top-p", "0.9"]
+        peak = self.peak_of("run", "smollm2", "--raw", "word " * 2000, *flags, "--presence-penalty", "0.1")
+        self.assertLess(peak, fit["total_bytes"])
+        self.assertGreater(peak, 0.7 * fit["total_bytes"])
+
 
 class Answers(unittest.TestCase):
     def test_paris(self):

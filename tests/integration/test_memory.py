@@ -137,16 +137,23 @@ class Limit(Budget):
             answer = json.loads(result.stdout)
             self.assertEqual(len(answer["prompt_ids"]), tokens - 8)
 
+    def test_an_answer_ends_where_the_pool_does(self):
+        result = self.limited(self.budget_of(512), "a" * 500, "--max-tokens", "100", "--logit-bias", "256:-100")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        answer = json.loads(result.stdout)
+        self.assertEqual(answer["finish_reason"], "length")
+        self.assertEqual(len(answer["tokens"]), 12)
+
     def test_a_request_that_can_never_fit_is_refused_with_both_numbers(self):
         budget = self.budget_of(512)
-        for length, answer in ((506, "8"), (8000, "8"), (1, "513")):
-            result = self.limited(budget, "a" * length, "--max-tokens", answer)
+        for length in (512, 8000):
+            result = self.limited(budget, "a" * length, "--max-tokens", "8")
             error = result.stderr.decode()
             self.assertEqual(result.returncode, 1, error)
             self.assertEqual(result.stdout, b"")
             self.assertEqual(error.count("\n"), 1, error)
-            self.assertIn(f"{length} prompt tokens", error)
-            self.assertIn("at most 8 of 64 tokens", error)
+            self.assertIn(f"{length} tokens", error)
+            self.assertIn("context of 512 (memory for 8 pages of 64;", error)
 
     def test_a_model_that_can_never_fit_is_refused_with_both_numbers(self):
         result = self.limited(12 << 20, "hello")
