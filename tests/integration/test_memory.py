@@ -18,8 +18,7 @@ MEGABYTE = 1_000_000
 THREADS = 2
 # A limit of RLIMIT_DATA counts all that a thread's stack may grow to, and a budget only what is touched.
 STACKS = THREADS * (8 << 20)
-# What the allocator holds beyond what is asked of it.
-MARGIN = STACKS + 4 * MEGABYTE
+MARGIN = STACKS + MEGABYTE
 
 
 def limit_data(bytes):
