@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engine/condition.h"
-#include "engine/generation_request.h"
 #include "hearth/generation.h"
+#include "hearth/generation_request.h"
 #include "kv/sequence.h"
 #include "methods/autoregressive.h"
 

@@ -11,8 +11,8 @@
 #include <span>
 
 #include "engine/engine_gauges.h"
-#include "engine/generation_request.h"
 #include "engine/session_prefixes.h"
+#include "hearth/generation_request.h"
 #include "kv/page_pool.h"
 #include "kv/prefix_tree.h"
 #include "kv/sequence.h"

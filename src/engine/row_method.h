@@ -5,7 +5,7 @@
 
 #include "contracts/method.h"
 #include "engine/execution_group.h"
-#include "engine/generation_request.h"
+#include "hearth/generation_request.h"
 
 namespace hearth {
 

@@ -113,12 +113,12 @@ TEST(ThreadStepRunner, AnExecutorThatEndsEarlyFreesTheCoroutineAfterItsWork) {
   bool freed_too_early = false;
   bool resumed = false;
   std::thread::id where;
+  std::promise<void> began;
+  std::promise<void> go;
   {
     asio::io_context loop(1);
     JobThread thread("test");
     ThreadStepRunner steps(thread);
-    std::promise<void> began;
-    std::promise<void> go;
     asio::co_spawn(
         loop,
         [&]() -> asio::awaitable<void> {
