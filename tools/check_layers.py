@@ -9,6 +9,7 @@ Checked, each fault in one line that names the file and the reason:
 - system headers: those in [system_headers] only in the layers named there (a name that ends in '/' is a folder);
 - public headers: each of include/hearth is listed in [public] with the layer that it belongs to, is used like a header
   of that layer, and includes only public and system headers;
+- examples: docs/examples includes public and system headers only;
 - test support: support/... only in tests; a layer's tests may also use the layer's TEST_USES;
 - build: USES in src/LAYER/CMakeLists.txt equals the layer's list; every .cc is compiled (--compile-commands);
 - folders: every folder of src/ is declared, every declared layer has files, no file is over [size] fail lines.
@@ -28,7 +29,7 @@ import isa_sources
 
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(?:([<\"])([^>\"\n]+)[>\"]|(\S+))", re.M)
 KEYWORDS = {"SOURCES", "USES", "LIBRARIES", "TESTS", "TEST_USES", "TEST_LIBRARIES"}
-COMPILED_FOLDERS = ("src", "tests", "fuzz", "bench")
+COMPILED_FOLDERS = ("src", "tests", "fuzz", "bench", "docs")
 PUBLIC = "hearth/"
 
 
@@ -121,6 +122,7 @@ class Checker:
             used.add(layer)
             yield from self.file_problems(path, lambda *include: self.include_problem(name, layer, *include))
         yield from self.public_problems()
+        yield from self.example_problems()
         yield from (f"architecture.toml: {l} is empty" for l in self.manifest.order if l not in used)
         yield from self.uncompiled()
 
@@ -148,6 +150,15 @@ class Checker:
                 path, lambda *include, name=name, layer=layer: self.public_include_problem(name, layer, *include)
             )
         yield from (f"architecture.toml: {PUBLIC}{header} is no file of include/" for header in sorted(listed))
+
+    def example_problems(self):
+        for path in self.files("docs/examples", {".h", ".cc"}):
+            for match in INCLUDE.finditer(path.read_text(encoding="utf-8", errors="replace")):
+                mark, header, computed = match.groups()
+                known = header and header.startswith(PUBLIC) and header.removeprefix(PUBLIC) in self.manifest.public
+                if mark != "<" and not known:
+                    where = path.relative_to(self.root).as_posix()
+                    yield f"{where}: includes {header or computed}: an example may include only public headers"
 
     def public_include_problem(self, name, layer, mark, header, computed):
         if not computed and mark == '"' and not header.startswith(PUBLIC):

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <span>
 
-#include "formats/tokenizer_metadata.h"
-#include "hearth/error.h"
 #include "library/model_directory.h"
 #include "library/model_memory.h"
 #include "models/gguf_model.h"
@@ -54,47 +51,28 @@ double LoadedModel::SecondsSinceStart() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-// Reading the metadata costs several milliseconds, so tokenizer and template are taken from one reading.
-void LoadedModel::ReadText() const {
-  if (tokenizer_) {
-    return;
+const ModelText::Parts& LoadedModel::TextParts() const {
+  if (!text_) {
+    text_ = std::make_shared<const ModelText::Parts>(file_);
   }
-  const TokenizerDescription description = ReadTokenizer(file_);
-  template_source_ = description.chat_template;
-  const auto add = [&](const char* name, const std::optional<TokenId>& id) {
-    if (id) {
-      special_tokens_[name] = description.tokens[*id];
-    }
-  };
-  add("bos_token", description.bos);
-  add("eos_token", description.eos);
-  add("unk_token", description.unknown);
-  add("pad_token", description.padding);
-  tokenizer_ = std::make_unique<Tokenizer>(description);
+  return *text_;
+}
+
+ModelText LoadedModel::text() const {
+  TextParts();
+  return ModelText(text_);
 }
 
 const Tokenizer& LoadedModel::tokenizer() const {
-  ReadText();
-  return *tokenizer_;
+  return TextParts().tokenizer;
 }
 
 const ChatTemplate& LoadedModel::chat_template() const {
-  if (!chat_template_) {
-    ReadText();
-    if (template_source_.empty()) {
-      throw Error(
-          ErrorCode::kNotFound,
-          file_.name() + ": the model has no chat template; --raw continues a prompt without one"
-      );
-    }
-    chat_template_ = std::make_unique<ChatTemplate>(template_source_, special_tokens_);
-  }
-  return *chat_template_;
+  return TextParts().Template();
 }
 
 std::vector<TokenId> LoadedModel::stop_tokens() const {
-  const std::span<const TokenId> ids = tokenizer().end_of_generation();
-  return {ids.begin(), ids.end()};
+  return TextParts().stop_tokens;
 }
 
 SamplerVocabulary LoadedModel::sampler_vocabulary() const {

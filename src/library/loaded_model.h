@@ -3,14 +3,16 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <string>
 
 #include "engine/memory.h"
 #include "formats/gguf.h"
+#include "hearth/engine.h"
 #include "hearth/engine_options.h"
+#include "hearth/model_text.h"
 #include "kernels/kernels.h"
+#include "library/text_parts.h"
 #include "models/gguf_weights.h"
 #include "models/language_model.h"
 #include "platform/file_map.h"
@@ -40,7 +42,9 @@ class LoadedModel {
 
   WorkerTeam& team() { return team_; }
 
+  // Reading it costs some tens of milliseconds, the first time that one of the next five is asked for.
   // Errors: kUnsupported or kCorruptData when the file's tokenizer cannot be used; a model without one still runs on ids.
+  ModelText text() const;
   const Tokenizer& tokenizer() const;
 
   // Errors: kNotFound when the file has no chat template; those of a template that does not parse, and of tokenizer().
@@ -64,7 +68,7 @@ class LoadedModel {
   double SecondsSinceStart() const;
 
  private:
-  void ReadText() const;
+  const ModelText::Parts& TextParts() const;
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   FileMap map_;
@@ -76,12 +80,11 @@ class LoadedModel {
   MemoryBudget memory_budget_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<LanguageModel> model_;
-  // Made when first asked for.
-  mutable std::unique_ptr<Tokenizer> tokenizer_;
-  mutable std::unique_ptr<ChatTemplate> chat_template_;
-  mutable std::string template_source_;
-  mutable std::map<std::string, std::string> special_tokens_;
+  mutable std::shared_ptr<const ModelText::Parts> text_;  // made when first asked for
   double load_seconds_ = 0;
 };
+
+// The model behind an engine, for programs of this project that measure. Nobody may compute with it while requests are open.
+LoadedModel& LoadedModelOf(Engine& engine);
 
 }  // namespace hearth

@@ -104,6 +104,13 @@ class CheckLayersTest(unittest.TestCase):
             "include/hearth/door.h: includes hearth/value.h: ghost may not use base, to which it belongs",
         )
 
+    def test_example_that_looks_behind_the_public_headers(self):
+        self.tree.append("docs/examples/e.cc", '#include "model/m.h"\n#include "door.h"\n')
+        self.assert_fault(
+            "docs/examples/e.cc: includes model/m.h: an example may include only public headers",
+            "docs/examples/e.cc: includes door.h: an example may include only public headers",
+        )
+
     def test_test_support_in_production_code(self):
         self.tree.append("src/model/m.h", '#include "support/x.h"\n')
         self.assert_fault("src/model/m.h: includes support/x.h: test support in production code")
@@ -163,7 +170,7 @@ class CheckLayersTest(unittest.TestCase):
         self.assert_fault("src/base/a.h: 21 lines, at most 20 are allowed")
 
     def test_source_that_nothing_compiles(self):
-        for name in ("src/model/m.cc", "src/base/a_test.cc", "tests/support/x.cc"):
+        for name in ("src/model/m.cc", "src/base/a_test.cc", "tests/support/x.cc", "docs/examples/e.cc"):
             with self.subTest(name):
                 self.assert_fault(f"{name}: no target compiles it", without=(name,))
 

@@ -40,6 +40,7 @@ FILES = {
     "src/model/m.cc": '#include "hearth/door.h"\n#include "model/m.h"\n',
     "src/model/deep/CMakeLists.txt": "layer(model/deep SOURCES d.cc USES base model)\n",
     "src/model/deep/d.cc": '#include "model/m.h"\n',
+    "docs/examples/e.cc": '#include <vector>\n#include "hearth/door.h"\n',
     "tests/support/x.h": "#pragma once\n",
     "tests/support/x.cc": '#include "support/x.h"\n',
 }

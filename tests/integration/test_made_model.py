@@ -16,7 +16,7 @@ sys.path.insert(0, str(TOOLS))
 import make_gguf_corpus as gguf  # noqa: E402
 
 
-def byte_vocabulary():
+def byte_vocabulary(chat_template=None):
     """A byte-level vocabulary without merges: one token a byte, and one that ends a text."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
@@ -30,7 +30,10 @@ def byte_vocabulary():
         ("bos_token_id", gguf.UINT32, 256),
         ("eos_token_id", gguf.UINT32, 256),
     )
-    return gguf.file([gguf.entry(f"tokenizer.ggml.{key}", kind, value) for key, kind, value in entries])
+    items = [gguf.entry(f"tokenizer.ggml.{key}", kind, value) for key, kind, value in entries]
+    if chat_template:
+        items.append(gguf.entry("tokenizer.chat_template", gguf.STRING, chat_template))
+    return gguf.file(items)
 
 
 class MadeModels(unittest.TestCase):

@@ -1,0 +1,24 @@
+// What an opened model is: values for people and programs.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "hearth/numerics.h"
+
+namespace hearth {
+
+struct ModelInfo {
+  std::string name;            // of the file
+  std::string family;          // "llama"
+  std::size_t vocabulary;      // logits of a position; token ids are below it
+  std::size_t context_length;  // tokens of a request at most, prompt and answer together
+  std::size_t parameters;
+  std::size_t weight_bytes;  // of the packed weights in memory
+  Numerics numerics;
+  std::string isa;  // the instruction set that computes it
+  int threads;      // workers
+  double load_seconds;
+};
+
+}  // namespace hearth
