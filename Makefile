@@ -16,7 +16,7 @@ HEARTH := build/release/bin/hearth
 # Setup has been done when a stamp for this very script is there.
 SETUP_STAMP := build/setup-$(firstword $(shell sha256sum tools/setup.sh)).stamp
 
-.PHONY: help setup build run test test-tsan parity bench bench-forms bench-peers format lint clean
+.PHONY: help setup build run test test-tsan parity bench bench-engine bench-forms bench-peers format lint clean
 
 help:
 	@echo 'make run PROMPT="..." [MODEL=name-or-path] [ARGS="..."]   answer a prompt; without one, chat'
@@ -26,6 +26,7 @@ help:
 	@echo 'make test-tsan     unit and conformance tests under the thread sanitizer'
 	@echo 'make parity        compare the default model with the float32 reference'
 	@echo 'make bench         measure speed on this machine (MODEL, ARGS)'
+	@echo 'make bench-engine  measure what a long prompt and a cached prefix do to those who wait (MODEL, ARGS)'
 	@echo 'make bench-peers   measure speed beside llama.cpp, built for it the first time (MODEL, ARGS)'
 	@echo 'make bench-forms   measure the forms that quantized products could take (ARGS)'
 	@echo 'make format        lay out every source file'
@@ -68,6 +69,11 @@ bench: $(SETUP_STAMP)
 	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
 	@tools/build.sh release hearth
 	@$(HEARTH) bench "$$MODEL" $(ARGS)
+
+bench-engine: $(SETUP_STAMP)
+	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
+	@tools/build.sh release engine_bench
+	@build/release/bin/engine_bench "$$MODEL" $(ARGS)
 
 bench-peers: $(SETUP_STAMP)
 	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
