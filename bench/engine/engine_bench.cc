@@ -196,9 +196,7 @@ Timed AskTimed(Engine& engine, const std::vector<TokenId>& prompt, bool use_cach
       timed.first_ms = Milliseconds(Clock::now() - asked).count();
     }
     timed.tokens.insert(timed.tokens.end(), tokens->token_ids.begin(), tokens->token_ids.end());
-    timed.logprobs.insert(
-        timed.logprobs.end(), tokens->logprobs->begin(), tokens->logprobs->end()
-    );
+    timed.logprobs.insert(timed.logprobs.end(), tokens->logprobs->begin(), tokens->logprobs->end());
   }
   return timed;
 }
@@ -225,7 +223,9 @@ nlohmann::json Bench::Prefix() {
 int Run(int argc, char** argv) {
   Options options;
   CLI::App app("measures what continuous batching does to those who wait");
-  app.add_option("MODEL", options.engine.model, "path or installed name (default: the default model)");
+  app.add_option(
+      "MODEL", options.engine.model, "path or installed name (default: the default model)"
+  );
   app.add_option("--rows", options.rows, "rows that decode while the long prompt arrives (8)");
   app.add_option("--prompt", options.prompt, "tokens of the long prompt (6000)");
   app.add_option("--prefix", options.prefix, "tokens that two prompts share (2000)");
@@ -252,7 +252,8 @@ int Run(int argc, char** argv) {
   );
   for (const nlohmann::json& round : result["join"]) {
     fmt::print(
-        "  one step {:.0f} ms; gaps: median {:.0f}, p99 {:.0f}, most {:.0f} ms; p99 to step {:.2f}; first token after {:.1f} s\n",
+        "  one step {:.0f} ms; gaps: median {:.0f}, p99 {:.0f}, most {:.0f} ms; p99 to step "
+        "{:.2f}; first token after {:.1f} s\n",
         round["one_step_ms"].get<double>(),
         round["gap_p50_ms"].get<double>(),
         round["gap_p99_ms"].get<double>(),
