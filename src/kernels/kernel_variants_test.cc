@@ -249,6 +249,23 @@ TEST(KernelVariants, MatmulQuantizedAtOddSizes) {
   }
 }
 
+// Inputs of whole segments, with one tile of rows, two and more, and panels that do not fill the last set of them.
+TEST(KernelVariants, MatmulQuantizedOfWholeSegments) {
+  HEARTH_NEEDS_FAST_ISA();
+  Random random(8);
+  const FloatModeScope mode;
+  for (const auto& [kind, name] : kKinds) {
+    SCOPED_TRACE(name);
+    for (const std::size_t outputs : {16u, 37u, 100u}) {
+      for (const std::size_t groups : {8u, 24u}) {
+        for (const std::size_t rows : {6u, 16u, 17u, 32u, 47u, 80u}) {
+          ExpectSameProducts(kind, outputs, groups, rows, random);
+        }
+      }
+    }
+  }
+}
+
 // More rows than one pass over the panels takes.
 TEST(KernelVariants, MatmulQuantizedOfLongPrompts) {
   HEARTH_NEEDS_FAST_ISA();
@@ -257,6 +274,7 @@ TEST(KernelVariants, MatmulQuantizedOfLongPrompts) {
   for (const auto& [kind, name] : kKinds) {
     SCOPED_TRACE(name);
     ExpectSameProducts(kind, 20, 70, 530, random);
+    ExpectSameProducts(kind, 20, 64, 530, random);
   }
 }
 

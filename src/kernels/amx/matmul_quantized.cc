@@ -3,13 +3,13 @@
 // group's sum at once. Codes wider than 4 bits have no room for that and take a product a plane.
 #include "kernels/matmul_quantized.h"
 
+#include "kernels/amx/code4_pipeline_internal.h"
+#include "kernels/amx/store_rows_internal.h"
 #include "kernels/amx/tile_internal.h"
-#include "kernels/avx512/panel_simd_internal.h"
+#include "kernels/amx/unpack_internal.h"
 
 namespace hearth::amx {
 namespace {
-
-using Lanes = Avx512Lanes;
 
 // Panels that share a pass over the activations: more rows gain from a second one, few rows from the room in the
 // first-level cache (measured: 16 rows 30 ns a tile product with one panel, 36 with two; 256 rows 23 and 22).
@@ -22,6 +22,9 @@ constexpr std::size_t kPassBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostPassTiles = 32;
 
 constexpr std::size_t kHalfTile = kTileBytes / 2;
+
+template <PanelKind kKind>
+constexpr bool kIsCode4 = kKind != PanelKind::kCode8 && kKind != PanelKind::kCode6Nested;
 
 // One segment of one panel, unpacked for the tiles. The bytes of kCode8 and kCode6Nested are half tiles (8 quads) that
 // stand between half tiles of zeros: a tile that starts at such bytes meets the high plane, one that starts at the
@@ -42,85 +45,6 @@ struct Sums {
   alignas(64) std::int32_t of[4][kRowTile][kPanelOutputs];
 };
 
-void StoreTile(std::byte* tile, std::size_t quad, __m512i bytes) {
-  _mm512_store_si512(tile + 64 * quad, bytes);
-}
-
-// A matrix of bits for GFNI: bit i of the result is bit kFrom[i] of the source byte, or 0 where that is -1.
-constexpr long long BitMatrix(const int (&from)[8]) {
-  unsigned long long matrix = 0;
-  for (int i = 0; i < 8; ++i) {
-    if (from[i] >= 0) {
-      matrix |= 1ull << (8 * (7 - i) + from[i]);
-    }
-  }
-  return static_cast<long long>(matrix);
-}
-
-// One nibble of every byte, the one from bit kShift on, as 16 * (code - zero) and as code - zero; zero is 8 or 0.
-template <bool kSigned, int kShift>
-void UnpackNibble(__m512i both, __m512i* times16, __m512i* codes) {
-  constexpr int k = kShift;
-  constexpr long long kTimes16 = BitMatrix({-1, -1, -1, -1, k, k + 1, k + 2, k + 3});
-  // Taking 8 off a code is turning bit 3 into a sign.
-  constexpr int kUpper = kSigned ? k + 3 : -1;
-  constexpr long long kCodes = BitMatrix({k, k + 1, k + 2, k + 3, kUpper, kUpper, kUpper, kUpper});
-  *times16 = _mm512_gf2p8affine_epi64_epi8(both, _mm512_set1_epi64(kTimes16), kSigned ? 0x80 : 0);
-  *codes = _mm512_gf2p8affine_epi64_epi8(both, _mm512_set1_epi64(kCodes), kSigned ? 0xf8 : 0);
-}
-
-// Nibbles as a tile of 16 * (code - zero) and code - zero, 8 quads each.
-template <bool kSigned>
-void UnpackNibbles(const std::byte* packed, std::byte* tile) {
-  for (std::size_t i = 0; i < 4; ++i) {
-    const __m512i both = Lanes::Load(packed + 64 * i);
-    __m512i times16, codes;
-    UnpackNibble<kSigned, 0>(both, &times16, &codes);
-    StoreTile(tile, i, times16);
-    StoreTile(tile, 8 + i, codes);
-    UnpackNibble<kSigned, 4>(both, &times16, &codes);
-    StoreTile(tile, 4 + i, times16);
-    StoreTile(tile, 12 + i, codes);
-  }
-}
-
-// The bytes of scale * (code - 32), 13 bits and a sign: the signed upper one and the unsigned lower one of each.
-void SplitProducts(__m512i codes, __m512i scale, __m512i* upper, __m512i* lower) {
-  const __m512i low_byte = _mm512_set1_epi16(0xff);
-  const __m512i zero = _mm512_set1_epi16(32);
-  const __m512i even =
-      _mm512_mullo_epi16(_mm512_sub_epi16(_mm512_and_si512(codes, low_byte), zero), scale);
-  const __m512i odd =
-      _mm512_mullo_epi16(_mm512_sub_epi16(_mm512_srli_epi16(codes, 8), zero), scale);
-  *lower = _mm512_or_si512(_mm512_and_si512(even, low_byte), _mm512_slli_epi16(odd, 8));
-  *upper = _mm512_or_si512(_mm512_srli_epi16(even, 8), _mm512_andnot_si512(low_byte, odd));
-}
-
-// A group of kCode6Nested: products of scale and code, not codes.
-void UnpackNested6(const std::byte* packed, std::byte* upper_bytes, std::byte* lower_bytes) {
-  for (std::size_t half = 0; half < 2; ++half) {
-    const __m512i scale = Lanes::SignedBytes(packed + 16 * half);
-    const __m512i words = _mm512_or_si512(
-        _mm512_and_si512(scale, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32(scale, 16)
-    );
-    const __m512i pairs = Lanes::Load(packed + 288 + 64 * half);
-    const __m512i two_bits[4] = {
-        Lanes::TwoBits<0>(pairs),
-        Lanes::TwoBits<1>(pairs),
-        Lanes::TwoBits<2>(pairs),
-        Lanes::TwoBits<3>(pairs),
-    };
-    for (std::size_t i = 0; i < 4; ++i) {
-      const __m512i both = Lanes::Load(packed + 32 + 64 * i);
-      const __m512i nibbles = half == 0 ? Lanes::Low4(both) : Lanes::High4(both);
-      __m512i upper, lower;
-      SplitProducts(_mm512_or_si512(nibbles, two_bits[i]), words, &upper, &lower);
-      StoreTile(upper_bytes, 4 * half + i, upper);
-      StoreTile(lower_bytes, 4 * half + i, lower);
-    }
-  }
-}
-
 // Unpacks `groups` groups of a segment; returns where the next segment starts.
 template <PanelKind kKind>
 const std::byte* Unpack(const std::byte* packed, std::size_t groups, Segment& segment) {
@@ -130,23 +54,11 @@ const std::byte* Unpack(const std::byte* packed, std::size_t groups, Segment& se
     _mm512_store_ps(segment.scale[0], Lanes::Halves(header));
   }
   for (std::size_t g = 0; g < groups; ++g, packed += GroupBytes(kKind)) {
-    for (std::size_t line = 0; line < GroupBytes(kKind); line += 64) {
-      _mm_prefetch(
-          reinterpret_cast<const char*>(packed) + kSegmentGroups * GroupBytes(kKind) + line,
-          _MM_HINT_T0
+    PrefetchNextSegment<kKind>(packed);
+    if constexpr (kIsCode4<kKind>) {
+      UnpackCode4<kKind>(
+          header, packed, segment.tiles + g * kTileBytes, segment.scale[g], segment.minimum[g]
       );
-    }
-    if constexpr (kKind == PanelKind::kCode4 || kKind == PanelKind::kCode4Minimum) {
-      UnpackNibbles<kKind == PanelKind::kCode4>(packed, segment.tiles + g * kTileBytes);
-      _mm512_store_ps(segment.scale[g], Lanes::Halves(packed + 256));
-      if constexpr (kKind == PanelKind::kCode4Minimum) {
-        _mm512_store_ps(segment.minimum[g], Lanes::Halves(packed + 288));
-      }
-    } else if constexpr (kKind == PanelKind::kCode4Nested) {
-      UnpackNibbles<false>(packed + 32, segment.tiles + g * kTileBytes);
-      _mm512_store_ps(segment.scale[g], Lanes::Mul(Lanes::Halves(header), Lanes::Bytes(packed)));
-      const __m512 minimum = Lanes::Mul(Lanes::Halves(header + 32), Lanes::Bytes(packed + 16));
-      _mm512_store_ps(segment.minimum[g], Lanes::Negate(minimum));
     } else if constexpr (kKind == PanelKind::kCode8) {
       for (std::size_t quad = 0; quad < 8; ++quad) {
         StoreTile(segment.Bytes(g), quad, Lanes::Load(packed + 64 * quad));
@@ -404,24 +316,6 @@ void SegmentOfRows(
   }
 }
 
-void StoreRows(
-    const MatmulQuantizedArgs& args,
-    std::size_t first_row,
-    std::size_t rows,
-    std::size_t panel,
-    const float (&y)[kRowTile][kPanelOutputs]
-) {
-  const std::size_t column = panel * kPanelOutputs;
-  for (std::size_t row = 0; row < rows; ++row) {
-    Lanes::Store(
-        args.out + (first_row + row) * args.out_stride + column,
-        _mm512_load_ps(y[row]),
-        args.weights.outputs - column,
-        args.add
-    );
-  }
-}
-
 // Rows first_row .. last_row - 1, at most kMostPassTiles tiles of them.
 template <PanelKind kKind>
 void Pass(
@@ -460,22 +354,48 @@ void Pass(
   }
 }
 
-template <PanelKind kKind>
-void Passes(const MatmulQuantizedArgs& args, std::size_t last_row) {
-  const std::size_t tile_bytes = args.weights.groups * kTileBytes;
-  const std::size_t fitting = kPassBytes / tile_bytes;
+// All rows, kMostPassTiles tiles or fewer at a time.
+template <class Pass>
+void ForPasses(const MatmulQuantizedArgs& args, std::size_t last_row, const Pass& pass) {
+  const std::size_t fitting = kPassBytes / (args.weights.groups * kTileBytes);
   const std::size_t tiles = fitting < 2 ? 2 : fitting < kMostPassTiles ? fitting : kMostPassTiles;
+  const TileScope scope;
+  for (std::size_t row = args.first_row; row < last_row; row += tiles * kRowTile) {
+    const std::size_t end = row + tiles * kRowTile;
+    pass(row, end < last_row ? end : last_row);
+  }
+}
+
+// Each of the two ways has its own frame, as both are large.
+template <PanelKind kKind>
+[[gnu::noinline]] void Pipeline(const MatmulQuantizedArgs& args, std::size_t last_row) {
+  Code4Pipeline<kKind> pipeline(args);
+  static_assert(pipeline.kMostTiles == kMostPassTiles);
+  ForPasses(args, last_row, [&](std::size_t row, std::size_t end) { pipeline.Run(row, end); });
+}
+
+template <PanelKind kKind>
+[[gnu::noinline]] void Segments(const MatmulQuantizedArgs& args, std::size_t last_row) {
   Scratch scratch;
-  if constexpr (kKind == PanelKind::kCode8 || kKind == PanelKind::kCode6Nested) {
+  if constexpr (!kIsCode4<kKind>) {
     for (Segment& segment : scratch.segments) {
       __builtin_memset(segment.tiles, 0, sizeof segment.tiles);
     }
   }
-  const TileScope scope;
-  for (std::size_t row = args.first_row; row < last_row; row += tiles * kRowTile) {
-    const std::size_t end = row + tiles * kRowTile;
-    Pass<kKind>(args, row, end < last_row ? end : last_row, scratch);
+  ForPasses(args, last_row, [&](std::size_t row, std::size_t end) {
+    Pass<kKind>(args, row, end, scratch);
+  });
+}
+
+template <PanelKind kKind>
+void Passes(const MatmulQuantizedArgs& args, std::size_t last_row) {
+  if constexpr (kIsCode4<kKind>) {
+    if (args.weights.groups % kSegmentGroups == 0 && args.first_panel < args.last_panel) {
+      Pipeline<kKind>(args, last_row);
+      return;
+    }
   }
+  Segments<kKind>(args, last_row);
 }
 
 }  // namespace
