@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hearth/generation.h"
 #include "hearth/sampling_parameters.h"
 #include "hearth/token.h"
 
@@ -18,6 +19,10 @@ namespace hearth {
 // ascending order, once a position, on the thread that computes, so it must be quick and must not call the engine.
 // What it throws fails its own request.
 using PromptLogitsSink = std::function<void(std::size_t position, std::span<const float> logits)>;
+
+// Receives the log-probability of one token of the prompt, given those before it, and the most probable ones there:
+// positions 1 .. prompt - 1, under the same rules as PromptLogitsSink. Over the whole vocabulary, before processors.
+using PromptScoreSink = std::function<void(std::size_t position, const TokenLogprobs& scores)>;
 
 struct GenerationRequest {
   std::vector<TokenId> prompt;         // at least one token
@@ -32,8 +37,12 @@ struct GenerationRequest {
   std::string session_id{};  // a hint: whose conversation goes on; never changes the answer
   bool use_cache = true;
 
-  PromptLogitsSink
-      prompt_logits{};  // may be empty; a request that has one computes its whole prompt
+  // Either may be empty; a request that has one computes its whole prompt.
+  PromptLogitsSink prompt_logits{};
+  PromptScoreSink prompt_scores{};
+  std::uint32_t prompt_scores_top = 0;  // most probable tokens that come with each score
+
+  bool ComputesWholePrompt() const { return prompt_logits || prompt_scores; }
 };
 
 }  // namespace hearth

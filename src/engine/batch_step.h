@@ -13,6 +13,14 @@
 
 namespace hearth {
 
+// What a step computes with.
+struct StepParts {
+  LanguageModel* model = nullptr;
+  WorkerTeam* team = nullptr;
+  const SamplingKernels* kernels = nullptr;
+  std::size_t vocabulary = 0;  // tokens that exist; a row of logits may be wider
+};
+
 // Composed on the engine loop, computed on the step thread, read on the loop again.
 // Ownership: keeps its rows alive; borrows their sequences, whose pages are reserved before Compute.
 // Threads:   between Compute's start and end only Compute touches the rows' tokens, samplers and sequences.
@@ -35,12 +43,14 @@ class BatchStep {
 
   std::span<Part> parts() { return parts_; }
 
-  // Forwards, hands prompt logits to their sinks, samples. `logits` is kept from step to step.
+  // Forwards, gives prompt logits and scores to their sinks, samples. `logits` is kept from step to step.
   // Errors: those of Forward and std::bad_alloc, which concern every row. A row's own stay in its part.
-  void Compute(LanguageModel& model, WorkerTeam& team, std::vector<float>& logits);
+  void Compute(const StepParts& with, std::vector<float>& logits);
 
  private:
-  void GiveLogits(Part& part, std::span<const float> logits, std::size_t first, std::size_t width);
+  void ShowPrompt(
+      const StepParts& with, Part& part, std::size_t first, std::span<const float> logits
+  );
 
   std::vector<Part> parts_;
 };

@@ -132,7 +132,7 @@ std::optional<std::size_t> ContinuousGroup::PrefixThatFits(const BatchRow& row) 
 // Whether a row in preparation computes a beginning of this prompt that is not cached yet: then it is cheaper to wait.
 bool ContinuousGroup::WaitsForPreparation(const BatchRow& row) const {
   const GenerationRequest& request = row.request();
-  if (!limits_.prompt_cache || !request.use_cache || request.prompt_logits) {
+  if (!limits_.prompt_cache || !request.use_cache || request.ComputesWholePrompt()) {
     return false;
   }
   const std::span<const TokenId> tokens = row.row.tokens();

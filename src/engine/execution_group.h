@@ -30,8 +30,7 @@ namespace hearth {
 
 // What the group works with; all of it outlives the group.
 struct GroupParts {
-  LanguageModel* model = nullptr;  // used inside steps only
-  WorkerTeam* team = nullptr;      // used inside steps only
+  StepParts compute{};  // used inside steps only
   StepRunner* steps = nullptr;
   PagePool* pool = nullptr;  // used between steps only, like the cache
   PromptCache* cache = nullptr;

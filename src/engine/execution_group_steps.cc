@@ -58,9 +58,7 @@ awaitable<void> ContinuousGroup::Run(bool with_active, std::size_t prompt_tokens
   if (step.empty()) {
     co_return;
   }
-  std::function<void()> work = [this, &step] {
-    step.Compute(*parts_.model, *parts_.team, logits_);
-  };
+  std::function<void()> work = [this, &step] { step.Compute(parts_.compute, logits_); };
   co_await parts_.steps->Run(std::move(work));
   Settle(step);
 }
@@ -76,7 +74,8 @@ BatchStep ContinuousGroup::Compose(bool with_active, std::size_t prompt_tokens) 
   std::ranges::sort(rows, {}, [](const Row& row) { return row->order(); });
   // Those who decode wait for the step, so it counts work: far into a prompt tokens are dear. Without them it counts
   // tokens.
-  const std::size_t break_even = with_active ? parts_.model->facts().attention_break_even : 0;
+  const std::size_t break_even =
+      with_active ? parts_.compute.model->facts().attention_break_even : 0;
   double budget = static_cast<double>(prompt_tokens);
   BatchStep step;
   std::size_t prompt_logits = kMostPromptLogits;
@@ -92,7 +91,7 @@ BatchStep ContinuousGroup::Compose(bool with_active, std::size_t prompt_tokens) 
         continue;
       }
       count = std::min(row->unfed(), TokensWorth(budget, first, break_even));
-      if (row->request().prompt_logits) {
+      if (row->request().ComputesWholePrompt()) {
         count = std::min(count, prompt_logits);
         prompt_logits -= count;
       }

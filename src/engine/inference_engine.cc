@@ -87,7 +87,11 @@ class InferenceEngine::State {
         pool_(parts_.model->facts().kv, limits.pages),
         cache_(pool_, {.enabled = limits.prompt_cache, .pages = limits.pages}, gauges_),
         group_(
-            {parts_.model, parts_.team, parts_.steps, &pool_, &cache_, &gauges_},
+            {{parts_.model, parts_.team, parts_.kernels, parts_.vocabulary.size},
+             parts_.steps,
+             &pool_,
+             &cache_,
+             &gauges_},
             {limits.batch,
              limits.batch + limits.queue,
              limits.step_tokens,

@@ -455,6 +455,34 @@ TEST_F(InferenceEngineTest, ShowsTheLogitsOfEveryPromptPosition) {
   );
 }
 
+TEST_F(InferenceEngineTest, ScoresTheTokensOfThePrompt) {
+  limits_.prefill_tokens = 3;
+  std::vector<std::size_t> positions;
+  std::vector<TokenLogprobs> scores;
+  GenerationRequest request;
+  request.prompt = {3, 4, 9, 10, 11};
+  request.max_tokens = 2;
+  request.prompt_scores_top = 1;
+  request.prompt_scores = [&](std::size_t position, const TokenLogprobs& score) {
+    positions.push_back(position);
+    scores.push_back(score);
+  };
+  RunControl control;
+  control.output = OutputMode::kCollect;
+  for (int round = 0; round < 2; ++round) {  // the second could be cached
+    positions.clear();
+    scores.clear();
+    EXPECT_EQ(OutcomeOf(engine().Open(request, control)).output, Count(12, 2));
+    EXPECT_EQ(positions, (std::vector<std::size_t>{1, 2, 3, 4}));
+    // One logit of 1 among 999 of 0.
+    const double log_sum = std::log(std::exp(1.0) + 999);
+    EXPECT_NEAR(*scores[0].logprob, 1 - log_sum, 1e-6);
+    EXPECT_NEAR(*scores[1].logprob, 0 - log_sum, 1e-6);
+    EXPECT_EQ(scores[1].top->at(0).id, 5u);
+    EXPECT_NEAR(*scores[3].logprob, 1 - log_sum, 1e-6);
+  }
+}
+
 TEST_F(InferenceEngineTest, CloseCancelsEverythingAndRefusesMore) {
   limits_.batch = 1;
   GenerationRequest request;

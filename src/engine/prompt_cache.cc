@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kShownIdBytes = 64;
 
 bool Reads(const GenerationRequest& request) {
-  return request.use_cache && !request.prompt_logits;
+  return request.use_cache && !request.ComputesWholePrompt();
 }
 
 std::size_t MostReused(std::span<const TokenId> tokens) {
