@@ -3,33 +3,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/bench_rows.h"
+#include "cli/bench_sessions.h"
+#include "hearth/engine.h"
 #include "hearth/error.h"
 #include "library/loaded_model.h"
 #include "platform/peak_memory.h"
 #include "platform/read_probe.h"
-#include "sampling/sample_rows.h"
 
 namespace hearth {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kProbeBytes = std::size_t{256} << 20;
-constexpr std::size_t kPrefillTokens = 512;  // prompt tokens of one forward
-
-double Seconds(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Tokens per second of one run.
-struct Speed {
-  double prefill;
-  double decode;
-};
 
 struct Spread {
   double median;
@@ -49,7 +37,8 @@ nlohmann::json ToJson(const Spread& spread) {
   return {{"median", spread.median}, {"min", spread.least}, {"max", spread.most}};
 }
 
-std::vector<std::vector<TokenId>> Prompts(
+// Of each row or session its own; the same each time.
+std::vector<std::vector<TokenId>> BenchPrompts(
     const BenchOptions& options, std::size_t rows, std::size_t vocabulary
 ) {
   std::vector<std::vector<TokenId>> prompts(rows);
@@ -63,72 +52,31 @@ std::vector<std::vector<TokenId>> Prompts(
   return prompts;
 }
 
-Speed RunOnce(LoadedModel& loaded, PagePool& pool, const BenchOptions& options, std::size_t rows) {
-  LanguageModel& model = loaded.model();
-  const SamplingKernels kernels = SamplingKernelsFor(loaded.isa());
-  const std::size_t vocabulary = model.facts().vocabulary;
-  std::vector<std::vector<TokenId>> histories = Prompts(options, rows, vocabulary);
-  std::vector<KvSequence> sequences;
-  std::vector<Sampler> samplers;
-  for (std::size_t row = 0; row < rows; ++row) {
-    sequences.emplace_back(pool);
-    samplers.emplace_back(SamplingParameters{}, row, SamplerVocabulary{vocabulary}, kernels);
-  }
-  std::vector<float> logits(rows * vocabulary);
-  // Samples rows first .. end - 1.
-  const auto sample = [&](std::size_t first, std::size_t end, std::size_t step) {
-    std::vector<SampleRow> batch;
-    for (std::size_t row = first; row < end; ++row) {
-      const std::span<float> scores = std::span(logits).subspan(row * vocabulary, vocabulary);
-      batch.push_back({&samplers[row], scores, histories[row], step});
-    }
-    const std::vector<RowOutcome> outcomes = SampleRows(batch, loaded.team());
-    for (std::size_t row = first; row < end; ++row) {
-      const RowOutcome& outcome = outcomes[row - first];
-      if (outcome.error) {
-        std::rethrow_exception(outcome.error);
-      }
-      histories[row].push_back(outcome.sampled.token);
-    }
-  };
-  const auto feed = [&](std::size_t row, std::size_t count) {
-    const std::span<const TokenId> fed =
-        std::span(histories[row]).subspan(sequences[row].length(), count);
-    return ForwardRow{&sequences[row], fed, LogitSelection::kLast};
-  };
-
-  const Clock::time_point start = Clock::now();
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t left = options.prompt; left > 0;) {
-      const std::size_t count = std::min(left, kPrefillTokens);
-      const ForwardRow chunk = feed(row, count);
-      model.Forward({&chunk, 1}, logits.data() + row * vocabulary);
-      left -= count;
-    }
-    sample(row, row + 1, 0);
-  }
-  const double prefill = Seconds(start);
-
-  const Clock::time_point decode_start = Clock::now();
-  for (std::size_t step = 1; step < options.gen; ++step) {
-    std::vector<ForwardRow> batch;
-    batch.reserve(rows);
-    for (std::size_t row = 0; row < rows; ++row) {
-      batch.push_back(feed(row, 1));
-    }
-    model.Forward(batch, logits.data());
-    sample(0, rows, step);
-  }
-  const double decode = Seconds(decode_start);
-  const auto count = static_cast<double>(rows);
-  return {
-      count * static_cast<double>(options.prompt) / prefill,
-      options.gen > 1 ? count * static_cast<double>(options.gen - 1) / decode : 0,
-  };
-}
-
 std::size_t PagesOfRow(const BenchOptions& options) {
   return (options.prompt + options.gen + kPageTokens - 1) / kPageTokens;
+}
+
+std::size_t MostOf(const std::vector<std::size_t>& rows, const std::vector<std::size_t>& sessions) {
+  std::size_t most = 0;
+  for (const std::vector<std::size_t>* counts : {&rows, &sessions}) {
+    for (const std::size_t count : *counts) {
+      if (count < 1 || count > 1024) {
+        throw Error(
+            ErrorCode::kInvalidArgument, "bench: --rows and --sessions want numbers from 1 to 1024"
+        );
+      }
+      most = std::max(most, count);
+    }
+  }
+  return most;
+}
+
+// The engine of the sessions; its model also runs the rows, while no session is open.
+EngineOptions OptionsOf(const BenchOptions& options) {
+  EngineOptions engine = options.engine;
+  engine.batch = engine.queue = std::max<std::size_t>(1, MostOf({}, options.sessions));
+  engine.prompt_cache = false;
+  return engine;
 }
 
 void Check(const BenchOptions& options, const LoadedModel& loaded) {
@@ -148,12 +96,8 @@ void Check(const BenchOptions& options, const LoadedModel& loaded) {
         )
     );
   }
-  if (std::ranges::find(options.rows, 0u) != options.rows.end() ||
-      *std::ranges::max_element(options.rows) > 1024) {
-    refuse("--rows wants numbers from 1 to 1024");
-  }
-  const std::size_t most_rows = *std::ranges::max_element(options.rows);
-  const StepSizes steps{.batch = most_rows, .step_tokens = 1, .prefill_tokens = kPrefillTokens};
+  const std::size_t most_rows = MostOf(options.rows, options.sessions);
+  const StepSizes steps{.batch = most_rows, .step_tokens = 1, .prefill_tokens = kRowsPrefillTokens};
   const std::string why_not =
       loaded.PlanFor(steps, kProbeBytes).WhyNot(most_rows, options.prompt + options.gen);
   if (!why_not.empty()) {
@@ -161,10 +105,72 @@ void Check(const BenchOptions& options, const LoadedModel& loaded) {
   }
 }
 
+// With the share of what as many rows generate, where those were measured too.
+nlohmann::json SessionsToJson(
+    std::size_t count, const std::vector<SessionsSpeed>& speeds, const nlohmann::json& runs
+) {
+  const auto spread = [&](double SessionsSpeed::* part) {
+    std::vector<double> values;
+    for (const SessionsSpeed& speed : speeds) {
+      values.push_back(speed.*part);
+    }
+    return SpreadOf(std::move(values));
+  };
+  const Spread whole = spread(&SessionsSpeed::tokens_per_second);
+  nlohmann::json result = {
+      {"sessions", count},
+      {"generated_tokens_per_second", ToJson(whole)},
+      {"decode_tokens_per_second", ToJson(spread(&SessionsSpeed::decode_per_second))},
+      {"first_token_seconds_median", ToJson(spread(&SessionsSpeed::first_token_median))},
+      {"first_token_seconds_most", ToJson(spread(&SessionsSpeed::first_token_most))},
+  };
+  for (const nlohmann::json& run : runs) {
+    if (run["rows"] == count) {
+      result["share_of_rows"] =
+          whole.median / run["generated_tokens_per_second"]["median"].get<double>();
+    }
+  }
+  return result;
+}
+
+// "median (least-most)"
+std::string Cell(const nlohmann::json& spread) {
+  return fmt::format(
+      "{:.1f} ({:.1f}-{:.1f})",
+      spread["median"].get<double>(),
+      spread["min"].get<double>(),
+      spread["max"].get<double>()
+  );
+}
+
+void PrintSessions(const nlohmann::json& sessions) {
+  fmt::print(
+      "\n{:>8}  {:>26}  {:>26}  {:>19}  {:>7}\n",
+      "sessions",
+      "generated tok/s (min-max)",
+      "while all decode",
+      "first token s, most",
+      "of rows"
+  );
+  for (const nlohmann::json& run : sessions) {
+    fmt::print(
+        "{:>8}  {:>26}  {:>26}  {:>19.2f}  {:>7}\n",
+        run["sessions"].get<std::size_t>(),
+        Cell(run["generated_tokens_per_second"]),
+        Cell(run["decode_tokens_per_second"]),
+        run["first_token_seconds_most"]["median"].get<double>(),
+        run.contains("share_of_rows")
+            ? fmt::format("{:.0f}%", 100 * run["share_of_rows"].get<double>())
+            : "-"
+    );
+  }
+}
+
 }  // namespace
 
 int RunBench(const BenchOptions& options) {
-  LoadedModel loaded(options.engine);
+  Engine engine(OptionsOf(options));
+  LoadedModel& loaded = LoadedModelOf(engine);
   const ModelFacts& facts = loaded.model().facts();
   Check(options, loaded);
   const std::size_t most_rows = *std::ranges::max_element(options.rows);
@@ -186,20 +192,29 @@ int RunBench(const BenchOptions& options) {
   };
   // The probe stands among the runs, so that both see the same machine.
   std::vector<double> probes;
-  std::vector<std::vector<Speed>> speeds(options.rows.size());
+  std::vector<std::vector<RowsSpeed>> speeds(options.rows.size());
+  std::vector<std::vector<SessionsSpeed>> sessions(options.sessions.size());
   for (int repeat = 0; repeat < options.repeat; ++repeat) {
     probes.push_back(ProbePlainRead(loaded.team(), kProbeBytes, 2));
     for (std::size_t i = 0; i < options.rows.size(); ++i) {
-      speeds[i].push_back(RunOnce(loaded, pool, options, options.rows[i]));
+      speeds[i].push_back(MeasureRows(
+          loaded, pool, BenchPrompts(options, options.rows[i], facts.vocabulary), options.gen
+      ));
+    }
+    for (std::size_t i = 0; i < options.sessions.size(); ++i) {
+      sessions[i].push_back(MeasureSessions(
+          engine, BenchPrompts(options, options.sessions[i], facts.vocabulary), options.gen
+      ));
     }
   }
   const Spread probe = SpreadOf(probes);
   result["plain_read_bytes_per_second"] = ToJson(probe);
   for (std::size_t i = 0; i < options.rows.size(); ++i) {
-    std::vector<double> prefill, decode;
-    for (const Speed& speed : speeds[i]) {
+    std::vector<double> prefill, decode, whole;
+    for (const RowsSpeed& speed : speeds[i]) {
       prefill.push_back(speed.prefill);
       decode.push_back(speed.decode);
+      whole.push_back(speed.whole);
     }
     // One forward a step reads every weight once, whatever the rows.
     const double steps = SpreadOf(decode).median / static_cast<double>(options.rows[i]);
@@ -207,9 +222,13 @@ int RunBench(const BenchOptions& options) {
         {"rows", options.rows[i]},
         {"prefill_tokens_per_second", ToJson(SpreadOf(prefill))},
         {"decode_tokens_per_second", ToJson(SpreadOf(decode))},
+        {"generated_tokens_per_second", ToJson(SpreadOf(whole))},
         {"decode_weight_bytes_per_second", steps * static_cast<double>(facts.weight_bytes)},
         {"share_of_plain_read", steps * static_cast<double>(facts.weight_bytes) / probe.median},
     });
+  }
+  for (std::size_t i = 0; i < options.sessions.size(); ++i) {
+    result["sessions"].push_back(SessionsToJson(options.sessions[i], sessions[i], result["runs"]));
   }
   result["peak_memory_bytes"] = PeakMemoryBytes();
 
@@ -231,29 +250,25 @@ int RunBench(const BenchOptions& options) {
       probe.most / 1e9
   );
   fmt::print(
-      "{:>5}  {:>26}  {:>26}  {:>12}\n",
+      "{:>5}  {:>26}  {:>26}  {:>26}  {:>12}\n",
       "rows",
       "prefill tok/s (min-max)",
       "decode tok/s (min-max)",
+      "generated, of all time",
       "plain read"
   );
   for (const nlohmann::json& run : result["runs"]) {
-    const auto cell = [&](const char* key) {
-      const nlohmann::json& spread = run[key];
-      return fmt::format(
-          "{:.1f} ({:.1f}-{:.1f})",
-          spread["median"].get<double>(),
-          spread["min"].get<double>(),
-          spread["max"].get<double>()
-      );
-    };
     fmt::print(
-        "{:>5}  {:>26}  {:>26}  {:>11.0f}%\n",
+        "{:>5}  {:>26}  {:>26}  {:>26}  {:>11.0f}%\n",
         run["rows"].get<int>(),
-        cell("prefill_tokens_per_second"),
-        cell("decode_tokens_per_second"),
+        Cell(run["prefill_tokens_per_second"]),
+        Cell(run["decode_tokens_per_second"]),
+        Cell(run["generated_tokens_per_second"]),
         100 * run["share_of_plain_read"].get<double>()
     );
+  }
+  if (!options.sessions.empty()) {
+    PrintSessions(result["sessions"]);
   }
   fmt::print("\npeak memory {:.0f} MB\n", result["peak_memory_bytes"].get<double>() / 1e6);
   return 0;

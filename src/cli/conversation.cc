@@ -1,54 +1,66 @@
 #include "cli/conversation.h"
 
-#include <algorithm>
+#include <future>
+#include <memory>
 #include <utility>
+#include <variant>
 
+#include "hearth/blocking.h"
 #include "hearth/error.h"
 #include "sampling/seed.h"
-#include "text/detokenizer.h"
 
 namespace hearth {
 namespace {
 
-// Of one conversation: its context, or what the memory budget leaves of it.
-CacheSize CacheOf(const LoadedModel& loaded, const RunOptions& options) {
-  const std::size_t context = loaded.model().facts().context_length;
-  const MemoryPlan plan =
-      loaded.PlanFor({.batch = 1, .step_tokens = 1, .prefill_tokens = options.prefill_chunk});
-  return {context, kPageTokens, std::min(plan.PagesOf(context), plan.RequirePages())};
+using Clock = std::chrono::steady_clock;
+using Event = std::optional<GenerationEvent>;
+
+constexpr std::chrono::milliseconds kAskAgain{20};  // whether to stop, while no event comes
+
+double Seconds(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+// The next event. A signal's handler may not call the engine, so this asks.
+Event NextUnlessStopped(const GenerationHandle& handle, const std::function<bool()>& stopped) {
+  const auto answer = std::make_shared<std::promise<Event>>();
+  handle.Next([answer](std::exception_ptr error, Event event) {
+    error ? answer->set_exception(std::move(error)) : answer->set_value(std::move(event));
+  });
+  std::future<Event> coming = answer->get_future();
+  do {
+    if (stopped()) {
+      handle.Cancel();
+    }
+  } while (coming.wait_for(kAskAgain) != std::future_status::ready);
+  return coming.get();
+}
+
+void Append(std::vector<AnsweredToken>& tokens, const CommittedTokens& committed) {
+  for (std::size_t i = 0; i < committed.token_ids.size(); ++i) {
+    tokens.push_back({
+        committed.token_ids[i],
+        committed.logprobs ? (*committed.logprobs)[i] : std::nullopt,
+    });
+  }
 }
 
 }  // namespace
 
-Conversation::Conversation(LoadedModel& loaded, const RunOptions& options, std::uint64_t seed)
-    : loaded_(loaded),
-      options_(options),
-      seed_(seed),
-      cache_(CacheOf(loaded, options)),
-      pool_(loaded.model().facts().kv, cache_.pages),
-      sequence_(pool_) {
+Conversation::Conversation(
+    Engine& engine, const RunOptions& options, std::uint64_t seed, Clock::time_point start
+)
+    : engine_(engine), options_(options), seed_(seed), start_(start) {
   if (!options.system.empty()) {
-    messages_.push_back({{"role", "system"}, {"content", options.system}});
+    messages_.push_back({"system", options.system});
   }
 }
 
-std::vector<TokenId> Conversation::PromptTokens(const nlohmann::ordered_json& messages) const {
-  const Tokenizer& tokenizer = loaded_.tokenizer();
-  if (options_.raw) {
-    return tokenizer.Encode(
-        messages.back().at("content").get_ref<const std::string&>(),
-        {.add_special = true, .parse_special = true}
-    );
-  }
-  // The template writes the special tokens itself.
-  std::vector<TokenId> tokens = tokenizer.Encode(
-      loaded_.chat_template().Render(messages, nullptr, nullptr),
-      {.add_special = false, .parse_special = true}
-  );
-  if (tokens.empty()) {
-    throw Error(ErrorCode::kCorruptData, "chat template: it made an empty prompt");
-  }
-  return tokens;
+std::vector<TokenId> Conversation::PromptTokens(const std::vector<ChatMessage>& messages) const {
+  const ModelText& text = engine_.text();
+  return options_.raw
+             ? text.Tokenize(messages.back().content, {.add_special = true, .parse_special = true})
+             : text.ChatPrompt(messages);
 }
 
 Answer Conversation::Ask(
@@ -56,65 +68,59 @@ Answer Conversation::Ask(
     const std::function<void(std::string_view)>& piece,
     const std::function<bool()>& stopped
 ) {
-  nlohmann::ordered_json messages = messages_;
-  messages.push_back({{"role", "user"}, {"content", message}});
+  std::vector<ChatMessage> messages = messages_;
+  messages.push_back({"user", message});
   Answer answer;
   answer.prompt = PromptTokens(messages);
-  RequireRoom(answer.prompt.size(), options_.max_tokens, cache_);
 
-  // What the last turn left in the cache is kept as far as the new prompt begins with it; at least one token runs.
-  const auto common = std::ranges::mismatch(cached_, answer.prompt).in1 - cached_.begin();
-  const std::size_t kept = std::min(static_cast<std::size_t>(common), answer.prompt.size() - 1);
-  sequence_.Truncate(kept);
-  cached_.resize(sequence_.length());
-
-  const Tokenizer& tokenizer = loaded_.tokenizer();
-  AutoregressiveOptions options;
-  options.max_tokens = std::min(options_.max_tokens, cache_.Context() - answer.prompt.size());
-  options.stop_tokens = loaded_.stop_tokens();
+  SamplingParameters sampling = options_.sampling;
   // Each turn draws on its own; the first is what a single answer with this seed is.
-  const std::uint64_t seed = turn_ == 0 ? seed_ : Mix(seed_, turn_);
-  Sampler sampler(
-      options_.sampling,
-      ChoiceSeed(seed, 0),
-      loaded_.sampler_vocabulary(),
-      SamplingKernelsFor(loaded_.isa())
-  );
-  Detokenizer detokenizer(tokenizer);
-  const auto deliver = [&](const std::string& text) {
-    answer.text += text;
-    piece(text);
+  sampling.seed = turn_ == 0 ? seed_ : Mix(seed_, turn_);
+  GenerationRequest request = engine_.MakeRequest(answer.prompt, std::move(sampling));
+  request.max_tokens = options_.max_tokens;
+  request.session_id = "conversation";
+
+  const std::uint64_t cached_before = engine_.Gauges().cached_tokens;
+  const Clock::time_point asked = Clock::now();
+  Clock::time_point first = asked;
+  TextStream text = engine_.text().Stream();
+  const auto deliver = [&](const std::string& part) {
+    answer.text += part;
+    piece(part);
   };
-  try {
-    answer.result = GenerateAutoregressive(
-        loaded_.model(),
-        sequence_,
-        {answer.prompt, options, std::move(sampler), loaded_.model().facts().context_length},
-        options_.prefill_chunk,
-        [&](const SampledToken& token) {
-          if (answer.tokens.empty()) {
-            answer.first_token_seconds = loaded_.SecondsSinceStart();
-          }
-          answer.tokens.push_back(token);
-          deliver(detokenizer.Push(token.token));
-          return true;
-        },
-        stopped
-    );
-  } catch (...) {
-    sequence_.Truncate(0);
-    cached_.clear();
-    throw;
+  const GenerationHandle handle = blocking::Open(engine_, std::move(request));
+  while (const Event event = NextUnlessStopped(handle, stopped)) {
+    if (const auto* committed = std::get_if<CommittedTokens>(&*event)) {
+      if (answer.tokens.empty()) {
+        first = Clock::now();
+        answer.first_token_seconds = Seconds(start_, first);
+      }
+      Append(answer.tokens, *committed);
+      deliver(text.Push(committed->token_ids));
+    }
   }
-  deliver(detokenizer.Finish());
-  messages.push_back({{"role", "assistant"}, {"content", answer.text}});
+  deliver(text.Finish());
+
+  const GenerationOutcome outcome = blocking::Result(handle);
+  const auto* cancelled = std::get_if<GenerationOutcome::Cancelled>(&outcome.end);
+  if (cancelled != nullptr && cancelled->reason == CancelReason::kRequested) {
+    const Clock::time_point now = Clock::now();
+    answer.metrics = {
+        .prompt_tokens = answer.prompt.size(),
+        .cached_prompt_tokens = engine_.Gauges().cached_tokens - cached_before,
+        .generated_tokens = answer.tokens.size(),
+        .decode_steps = answer.tokens.empty() ? 0 : answer.tokens.size() - 1,
+        .prefill_seconds = Seconds(asked, answer.tokens.empty() ? now : first),
+        .decode_seconds = answer.tokens.empty() ? 0 : Seconds(first, now),
+    };
+  } else {
+    const MethodResult& result = blocking::Completed(outcome);
+    answer.reason = result.finish_reason;
+    answer.metrics = result.metrics;
+  }
+  messages.push_back({"assistant", answer.text});
   messages_ = std::move(messages);
   ++turn_;
-  cached_ = answer.prompt;
-  for (const SampledToken& token : answer.tokens) {
-    cached_.push_back(token.token);
-  }
-  cached_.resize(std::min(cached_.size(), sequence_.length()));
   return answer;
 }
 

@@ -275,6 +275,14 @@ int Main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  bench_command
+      ->add_option(
+          "--sessions",
+          bench.sessions,
+          "Requests at once through the engine: one number or several, by commas"
+      )
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
   bench_command->add_option("--repeat", bench.repeat, "Measured runs")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,8 +13,8 @@
 #include "cli/conversation.h"
 #include "cli/interrupt.h"
 #include "cli/standard_input.h"
+#include "hearth/engine.h"
 #include "hearth/error.h"
-#include "library/loaded_model.h"
 #include "library/model_directory.h"
 #include "platform/peak_memory.h"
 #include "platform/random_seed.h"
@@ -35,24 +36,22 @@ void Write(std::string_view text) {
   }
 }
 
-double PerSecond(std::size_t count, double seconds) {
+double PerSecond(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-Json TokensToJson(const Answer& answer, LoadedModel& loaded) {
+Json TokensToJson(const Answer& answer, const ModelText& text) {
   Json tokens = Json::array();
-  for (const SampledToken& token : answer.tokens) {
-    Json entry = {{"id", token.token}, {"text", loaded.tokenizer().TokenBytes(token.token)}};
-    if (token.logprob) {
-      entry["logprob"] = *token.logprob;
+  for (const AnsweredToken& token : answer.tokens) {
+    Json entry = {{"id", token.id}, {"text", text.TokenBytes(token.id)}};
+    if (token.logprobs && token.logprobs->logprob) {
+      entry["logprob"] = *token.logprobs->logprob;
     }
-    if (!token.top_logprobs.empty()) {
+    if (token.logprobs && token.logprobs->top && !token.logprobs->top->empty()) {
       Json top = Json::array();
-      for (const TokenLogprob& other : token.top_logprobs) {
+      for (const TopLogprob& other : *token.logprobs->top) {
         top.push_back(
-            {{"id", other.token},
-             {"text", loaded.tokenizer().TokenBytes(other.token)},
-             {"logprob", other.logprob}}
+            {{"id", other.id}, {"text", text.TokenBytes(other.id)}, {"logprob", other.logprob}}
         );
       }
       entry["top_logprobs"] = std::move(top);
@@ -62,52 +61,57 @@ Json TokensToJson(const Answer& answer, LoadedModel& loaded) {
   return tokens;
 }
 
-Json ToJson(const Answer& answer, LoadedModel& loaded, std::uint64_t seed) {
-  const AutoregressiveTimings& timings = answer.result.timings;
+Json ToJson(const Answer& answer, const Engine& engine, std::uint64_t seed) {
+  const ModelInfo& model = engine.model();
+  const GenerationMetrics& metrics = answer.metrics;
   return {
-      {"model", loaded.file().name()},
-      {"numerics", NumericsName(loaded.model().facts().numerics)},
-      {"isa", IsaName(loaded.isa())},
-      {"threads", loaded.team().members()},
+      {"model", model.name},
+      {"numerics", NumericsName(model.numerics)},
+      {"isa", model.isa},
+      {"threads", model.threads},
       {"seed", seed},
       {"text", answer.text},
-      {"finish_reason", ReasonName(answer.result.reason)},
+      {"finish_reason", ReasonName(answer.reason)},
       {"prompt_ids", answer.prompt},
-      {"tokens", TokensToJson(answer, loaded)},
+      {"tokens", TokensToJson(answer, engine.text())},
       {"peak_memory_bytes", PeakMemoryBytes()},
       {"timings",
-       {{"load_seconds", loaded.load_seconds()},
+       {{"load_seconds", model.load_seconds},
         {"load_to_first_token_seconds", answer.first_token_seconds},
-        {"prompt_tokens", timings.prompt_tokens},
-        {"cached_tokens", timings.cached_tokens},
-        {"generated_tokens", timings.generated_tokens},
-        {"prefill_seconds", timings.prefill_seconds},
-        {"decode_seconds", timings.decode_seconds},
+        {"prompt_tokens", metrics.prompt_tokens},
+        {"cached_tokens", metrics.cached_prompt_tokens},
+        {"generated_tokens", metrics.generated_tokens},
+        {"queue_seconds", metrics.queue_seconds},
+        {"prefill_seconds", metrics.prefill_seconds},
+        {"decode_seconds", metrics.decode_seconds},
         {"prefill_tokens_per_second",
-         PerSecond(timings.prompt_tokens - timings.cached_tokens, timings.prefill_seconds)},
-        {"decode_tokens_per_second", PerSecond(timings.decode_steps, timings.decode_seconds)}}},
+         PerSecond(metrics.prompt_tokens - metrics.cached_prompt_tokens, metrics.prefill_seconds)},
+        {"decode_tokens_per_second", PerSecond(metrics.decode_steps, metrics.decode_seconds)}}},
   };
 }
 
 void PrintStats(const Answer& answer) {
-  const AutoregressiveTimings& timings = answer.result.timings;
+  const GenerationMetrics& metrics = answer.metrics;
   fmt::print(
       stderr,
       "{} prompt tokens ({} cached) in {:.2f} s, {} tokens at {:.1f} tokens/s, {}\n",
-      timings.prompt_tokens,
-      timings.cached_tokens,
-      timings.prefill_seconds,
-      timings.generated_tokens,
-      PerSecond(timings.decode_steps, timings.decode_seconds),
-      ReasonName(answer.result.reason)
+      metrics.prompt_tokens,
+      metrics.cached_prompt_tokens,
+      metrics.prefill_seconds,
+      metrics.generated_tokens,
+      PerSecond(metrics.decode_steps, metrics.decode_seconds),
+      ReasonName(answer.reason)
   );
 }
 
 int RunOnce(
-    LoadedModel& loaded, const RunOptions& options, const std::string& prompt, std::uint64_t seed
+    const Engine& engine,
+    Conversation& conversation,
+    const RunOptions& options,
+    const std::string& prompt,
+    std::uint64_t seed
 ) {
   const InterruptScope interrupt;
-  Conversation conversation(loaded, options, seed);
   const Answer answer = conversation.Ask(
       prompt,
       [&](std::string_view piece) {
@@ -119,7 +123,7 @@ int RunOnce(
   );
   if (options.json) {
     fmt::print(
-        "{}\n", ToJson(answer, loaded, seed).dump(2, ' ', false, Json::error_handler_t::replace)
+        "{}\n", ToJson(answer, engine, seed).dump(2, ' ', false, Json::error_handler_t::replace)
     );
   } else if (!answer.text.ends_with('\n')) {
     Write("\n");
@@ -127,7 +131,7 @@ int RunOnce(
   if (options.stats) {
     PrintStats(answer);
   }
-  return answer.result.reason ? 0 : kInterrupted;
+  return answer.reason ? 0 : kInterrupted;
 }
 
 // Reads one line of the terminal; false at its end (Ctrl-D on an empty line).
@@ -156,9 +160,8 @@ bool ReadLine(std::string& line) {
   }
 }
 
-int Chat(LoadedModel& loaded, const RunOptions& options, std::uint64_t seed) {
+int Chat(Conversation& conversation, const RunOptions& options) {
   const InterruptScope interrupt;
-  Conversation conversation(loaded, options, seed);
   Write("Ctrl-C stops an answer, Ctrl-D leaves.\n");
   std::string line;
   while (true) {
@@ -182,6 +185,16 @@ int Chat(LoadedModel& loaded, const RunOptions& options, std::uint64_t seed) {
     }
     InterruptScope::Clear();
   }
+}
+
+// One request at a time, and a reader that may be held up for as long as its terminal is.
+EngineOptions OptionsOfOne(const RunOptions& options) {
+  EngineOptions engine = options.engine;
+  engine.batch = 1;
+  engine.queue = 1;
+  engine.step_tokens = engine.prefill_tokens = options.prefill_chunk;
+  engine.idle_timeout = std::chrono::hours(24);
+  return engine;
 }
 
 }  // namespace
@@ -210,13 +223,16 @@ int RunRun(const RunOptions& options) {
       throw Error(ErrorCode::kInvalidArgument, "run: the prompt is empty");
     }
   }
-  LoadedModel loaded(options.engine);
+  const auto start = std::chrono::steady_clock::now();
+  Engine engine(OptionsOfOne(options));
   RunOptions answered = options;
   if (options.json && !options.sampling.top_logprobs) {
     answered.sampling.top_logprobs = 0;  // the chosen token's own
   }
   const std::uint64_t seed = options.sampling.seed ? *options.sampling.seed : FreshSeed();
-  return chat ? Chat(loaded, answered, seed) : RunOnce(loaded, answered, prompt, seed);
+  Conversation conversation(engine, answered, seed, start);
+  return chat ? Chat(conversation, answered)
+              : RunOnce(engine, conversation, answered, prompt, seed);
 }
 
 }  // namespace hearth

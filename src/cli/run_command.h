@@ -24,7 +24,7 @@ struct RunOptions {
 };
 
 // Streams the answer to standard output. Returns the exit code: 0, or 130 when Ctrl-C ended a single answer.
-// Errors: those of LoadedModel, of the template and of the prompt's length, one line each.
+// Errors: those of Engine, of the template and of the prompt's length, one line each.
 int RunRun(const RunOptions& options);
 
 }  // namespace hearth

@@ -33,9 +33,10 @@ MemoryFacts MemoryFactsOf(const ModelFacts& model, std::size_t file_bytes, std::
   facts.page_tokens = kPageTokens;
   facts.context_length = model.context_length;
   facts.sampler_bytes = Sampler::MostBytes(model.vocabulary);
-  facts.threads = members;  // the first is a job thread, so that the program's own stays free
+  // The team's first is the thread of the steps; the engine's loop has one more.
+  facts.threads = members + 1;
   facts.reserve_bytes = kProgramBytes + kVocabularyTokenBytes * model.vocabulary +
-                        kTextTokenBytes * model.context_length + kThreadBytes * members;
+                        kTextTokenBytes * model.context_length + kThreadBytes * facts.threads;
   return facts;
 }
 

@@ -44,6 +44,26 @@ class Refusals(unittest.TestCase):
         self.refused(2, "run", "smollm2", stdin=subprocess.DEVNULL, contains=["empty"])
 
 
+class Bench(unittest.TestCase):
+    def test_rows_and_sessions(self):
+        result = run(
+            "bench", "smollm2", "--json", "--rows", "2", "--sessions", "2,3", "--prompt", 24, "--gen", 6, "--repeat", 2
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        facts = json.loads(result.stdout)
+        self.assertEqual([entry["rows"] for entry in facts["runs"]], [2])
+        self.assertEqual([entry["sessions"] for entry in facts["sessions"]], [2, 3])
+        for run_ in [*facts["runs"], *facts["sessions"]]:
+            self.assertGreater(run_["generated_tokens_per_second"]["min"], 0)
+        two, three = facts["sessions"]
+        whole = facts["runs"][0]["generated_tokens_per_second"]["median"]
+        self.assertAlmostEqual(two["share_of_rows"], two["generated_tokens_per_second"]["median"] / whole)
+        self.assertNotIn("share_of_rows", three)
+
+    def test_sessions_are_counted_from_one(self):
+        assert_refused(self, 2, "bench", "smollm2", "--sessions", "0", contains=["--sessions"])
+
+
 class Facts(unittest.TestCase):
     def test_info(self):
         text = run("info", "smollm2").stdout.decode()
