@@ -130,6 +130,7 @@ struct GenerationOutcome {
 
   struct Cancelled {
     CancelReason reason;
+    GenerationMetrics metrics{};  // of what was done until then, where the method knows it
 
     bool operator==(const Cancelled&) const = default;
   };

@@ -327,10 +327,10 @@ TEST_F(InferenceEngineTest, ACancelledRowLeavesWithinOneStep) {
   };
   while (Read(reader)) {
   }
-  EXPECT_EQ(
-      std::get<GenerationOutcome::Cancelled>(OutcomeOf(session).end).reason,
-      CancelReason::kRequested
-  );
+  const auto cancelled = std::get<GenerationOutcome::Cancelled>(OutcomeOf(session).end);
+  EXPECT_EQ(cancelled.reason, CancelReason::kRequested);
+  EXPECT_EQ(cancelled.metrics.prompt_tokens, 1u);
+  EXPECT_EQ(cancelled.metrics.generated_tokens, cancelled_at + 1);
   // The step in which it was cancelled is the last.
   EXPECT_EQ(model_.forwards.size(), cancelled_at + 1);
   EXPECT_EQ(engine().gauges().active, 0u);

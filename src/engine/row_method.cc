@@ -37,23 +37,25 @@ class RowRun final : public MethodRun {
     while (true) {
       awaitable<RowDelivery> waiting = row_->Next();
       const RowDelivery delivery = co_await std::move(waiting);
-      if (delivery.prompt_done && *delivery.prompt_done < prompt) {
-        awaitable<void> showing = output.Progress(
-            static_cast<double>(*delivery.prompt_done), static_cast<double>(prompt)
-        );
-        co_await std::move(showing);
+      bool stop = false;
+      std::exception_ptr refused;
+      try {
+        awaitable<CommitAnswer> publishing = Publish(output, delivery, prompt, logprobs);
+        stop = co_await std::move(publishing) == CommitAnswer::kStop;
+      } catch (...) {
+        refused = std::current_exception();
       }
-      if (!delivery.tokens.empty()) {
-        awaitable<CommitAnswer> committing = Commit(output, delivery.tokens, logprobs);
-        if (co_await std::move(committing) == CommitAnswer::kStop) {
-          row_->Leave();
-          awaitable<void> leaving = row_->Gone();
-          co_await std::move(leaving);
-          co_return MethodResult{FinishReason::kStop, row_->metrics()};
-        }
+      if (refused && !cancellation.reason()) {
+        std::rethrow_exception(refused);
+      }
+      if (stop || cancellation.reason()) {
+        // What was done is known when the row has gone. The session makes a cancellation of it where there is one.
+        row_->Leave();
+        awaitable<void> leaving = row_->Gone();
+        co_await std::move(leaving);
+        co_return MethodResult{FinishReason::kStop, row_->metrics()};
       }
       if (delivery.end) {
-        cancellation.ThrowIfCancelled();
         if (const auto* error = std::get_if<std::exception_ptr>(&*delivery.end)) {
           std::rethrow_exception(*error);
         }
@@ -75,12 +77,20 @@ class RowRun final : public MethodRun {
   }
 
  private:
-  static awaitable<CommitAnswer> Commit(
-      GenerationOutput& output, const std::vector<SampledToken>& tokens, bool logprobs
+  static awaitable<CommitAnswer> Publish(
+      GenerationOutput& output, const RowDelivery& delivery, std::size_t prompt, bool logprobs
   ) {
+    if (delivery.prompt_done && *delivery.prompt_done < prompt) {
+      awaitable<void> showing =
+          output.Progress(static_cast<double>(*delivery.prompt_done), static_cast<double>(prompt));
+      co_await std::move(showing);
+    }
+    if (delivery.tokens.empty()) {
+      co_return CommitAnswer::kContinue;
+    }
     std::vector<TokenId> ids;
     std::vector<std::optional<TokenLogprobs>> items;
-    for (const SampledToken& token : tokens) {
+    for (const SampledToken& token : delivery.tokens) {
       ids.push_back(token.token);
       if (logprobs) {
         items.push_back(ToLogprobs(token));

@@ -210,7 +210,9 @@ awaitable<void> Session::Run(std::shared_ptr<Session> self) {
         FailureCode::kCleanupFailed, DescribeError(error), DescribeError(cleanup_error)
     };
   } else if (self->cancel_.reason() && !self->unwatched_) {
-    outcome.end = GenerationOutcome::Cancelled{*self->cancel_.reason()};
+    outcome.end = GenerationOutcome::Cancelled{
+        *self->cancel_.reason(), result ? result->metrics : GenerationMetrics{}
+    };
   } else if (failure) {
     outcome.end = GenerationOutcome::Failed{
         FailureCode::kExecutionFailed, DescribeError(failure), std::nullopt
