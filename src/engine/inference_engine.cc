@@ -183,6 +183,14 @@ std::shared_ptr<Session> InferenceEngine::State::Open(
   if (closing_ || driver_ended_) {
     throw Error(ErrorCode::kCancelled, "engine: closed");
   }
+  // Before anything is looked at or made: a refusal must cost a crowd of clients less than an answer.
+  if (sessions_.size() >= limits_.batch + limits_.queue) {
+    throw Error(
+        ErrorCode::kOverloaded,
+        "engine: " + std::to_string(sessions_.size()) + " requests are open, wanted fewer than " +
+            std::to_string(limits_.batch + limits_.queue)
+    );
+  }
   CheckRequest(request, control);
   const ResolvedExecution plan =
       ResolveExecution(RequirementsOf(request), Capabilities(), Features());
@@ -203,14 +211,6 @@ std::shared_ptr<Session> InferenceEngine::State::Open(
       Sampler(request.sampling, request.seed, parts_.vocabulary, *parts_.kernels),
       Cache().Context()
   );
-  if (sessions_.size() >= limits_.batch + limits_.queue) {
-    throw Error(
-        ErrorCode::kOverloaded,
-        "engine: " + std::to_string(sessions_.size()) + " requests are open, wanted fewer than " +
-            std::to_string(limits_.batch + limits_.queue)
-    );
-  }
-
   const std::string id = "generation-" + std::to_string(++opened_);
   const auto limit = static_cast<std::int64_t>(row.most_generated());
   const std::shared_ptr<InferenceMethod> method =

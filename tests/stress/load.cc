@@ -197,7 +197,7 @@ awaitable<void> Client(InferenceEngine* engine, const Case* made, Seen* seen, st
       full = true;
     }
     if (full) {
-      co_await Sleep(std::chrono::milliseconds(3));
+      co_await Sleep(std::chrono::milliseconds(20));
     }
   }
   if (session != nullptr) {
