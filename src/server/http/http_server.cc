@@ -88,6 +88,7 @@ struct HttpServer::State {
 };
 
 asio::awaitable<void> HttpServer::State::Accept(State* state) {
+  bool failing = false;  // a line of the log for each time that it begins
   while (!state->stopping) {
     auto accepting = state->acceptor.async_accept(
         asio::make_strand(state->context), asio::as_tuple(asio::use_awaitable)
@@ -97,10 +98,13 @@ asio::awaitable<void> HttpServer::State::Accept(State* state) {
       co_return;
     }
     if (!ec) {
+      failing = false;
       state->Take(std::move(socket));
       continue;
     }
-    Log(LogLevel::kWarning, "HTTP server: cannot accept a connection: " + ec.message());
+    if (!std::exchange(failing, true)) {
+      Log(LogLevel::kWarning, "HTTP server: cannot accept connections: " + ec.message());
+    }
     state->accept_pause.expires_after(kAcceptPause);
     auto pausing = state->accept_pause.async_wait(asio::as_tuple(asio::use_awaitable));
     co_await std::move(pausing);

@@ -66,7 +66,6 @@ class RequestParser::Message final : public http::basic_parser<true> {
         ))
     );
     body_limit(limits.max_body_bytes);
-    eager(true);
   }
 
   HttpRequest request;
@@ -158,7 +157,6 @@ std::size_t RequestParser::Feed(std::string_view bytes) {
 void RequestParser::FeedHead() {
   const std::string& head = scanner_.head();
   error_code ec;
-  // Not beyond the head: eager parsing would go on into a body, but there is none in these bytes.
   const std::size_t used = message_->put(boost::asio::buffer(head), ec);
   if (ec == http::error::body_limit) {
     CheckHead();  // what else is wrong with it comes first
@@ -178,11 +176,27 @@ void RequestParser::FeedHead() {
 }
 
 std::size_t RequestParser::FeedBody(std::string_view bytes) {
-  if (bytes.empty()) {
-    return 0;
-  }
+  std::size_t used = 0;
   error_code ec;
-  const std::size_t used = message_->put(boost::asio::buffer(bytes.data(), bytes.size()), ec);
+  // A step is a chunk's line, the last one with its trailers, or data.
+  while (used < bytes.size() && !message_->is_done() && !ec) {
+    const std::size_t body_bytes = message_->request.body.size();
+    const std::string_view rest = bytes.substr(used);
+    const std::size_t step = message_->put(boost::asio::buffer(rest.data(), rest.size()), ec);
+    const bool framing = message_->request.body.size() == body_bytes;
+    // The same bound whether the line came at once or is still coming.
+    const std::size_t length = ec == http::error::need_more ? rest.size() : step;
+    if (framing && length > limits_.max_chunk_framing_bytes &&
+        (!ec || ec == http::error::need_more)) {
+      Refuse(
+          {431,
+           "a chunk's line or the trailers are longer than " +
+               Bytes(limits_.max_chunk_framing_bytes)}
+      );
+      return used;
+    }
+    used += step;
+  }
   if (ec == http::error::body_limit) {
     Refuse(BodyTooLong(limits_));
   } else if (ec == http::error::header_limit) {
@@ -191,11 +205,6 @@ std::size_t RequestParser::FeedBody(std::string_view bytes) {
     Refuse({400, "the body's chunks are not valid HTTP"});
   } else if (message_->is_done()) {
     state_ = State::kDone;
-  } else if (bytes.size() - used > limits_.max_chunk_framing_bytes) {
-    Refuse(
-        {431,
-         "a chunk's line or the trailers are longer than " + Bytes(limits_.max_chunk_framing_bytes)}
-    );
   }
   return used;
 }
