@@ -1,11 +1,11 @@
-// What clients see of the server when everybody behaves; http_server_limits_test.cc has the rest.
+// What clients see of the server when everybody behaves. http_server_limits_test.cc has its limits,
+// http_server_end_test.cc clients that leave and the end of the server.
 #include "server/http/http_server.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "hearth/error.h"
 #include "server/http/http_test_service.h"
@@ -268,118 +268,6 @@ TEST(HttpServer, TellsWhatBecameOfARequest) {
   EXPECT_TRUE(records[0].complete);
   EXPECT_EQ(records[1].status, 400);
   EXPECT_EQ(records[1].method, "");
-}
-
-TEST(HttpServer, NoticesAClientThatIsKilled) {
-  HttpTestServer test;
-  RawHttpClient client(test.port);
-  client.Send(Get("/wait"));
-  ASSERT_TRUE(Eventually([&] { return test.service.handled == 1; }));
-  client.Reset();
-  EXPECT_TRUE(Eventually([&] { return test.service.records().size() == 1; }));
-  EXPECT_EQ(test.service.last_gone, static_cast<int>(GoneReason::kReset));
-  EXPECT_EQ(test.service.gone_callbacks, 1);
-  EXPECT_EQ(test.service.records().front().status, 499);
-  EXPECT_TRUE(Eventually([&] { return test.server->counters().open_connections == 0; }));
-}
-
-TEST(HttpServer, AClientThatHalfClosesIsTakenForGoneButGetsWhatIsWritten) {
-  HttpTestServer test;
-  RawHttpClient waiting(test.port);
-  waiting.Send(Get("/wait"));
-  waiting.CloseWriting();
-  const auto response = waiting.ReadResponse();
-  ASSERT_TRUE(response && response->complete);
-  EXPECT_EQ(response->body, "you were gone");
-  EXPECT_EQ(test.service.last_gone, static_cast<int>(GoneReason::kClosed));
-  EXPECT_TRUE(waiting.ServerCloses());
-  // What does not heed the notice is answered whole.
-  RawHttpClient streaming(test.port);
-  streaming.Send(Get("/sleep?ms=50"));
-  streaming.CloseWriting();
-  EXPECT_EQ(streaming.ReadResponse()->body, "slept");
-}
-
-TEST(HttpServer, NoticesAResetBehindManyPipelinedBytes) {
-  HttpLimits limits;
-  limits.max_pipelined_bytes = 16 * 1024;
-  HttpTestServer test(limits);
-  RawHttpClient client(test.port);
-  client.Send(Get("/wait") + std::string(200'000, 'x'));
-  ASSERT_TRUE(Eventually([&] { return test.service.handled == 1; }));
-  std::this_thread::sleep_for(milliseconds(20));
-  client.Reset();
-  EXPECT_TRUE(Eventually([&] { return test.service.gone_callbacks == 1; }));
-}
-
-TEST(HttpServer, ManyClientsOnSeveralThreads) {
-  HttpTestServer test({}, 3);
-  std::vector<std::thread> threads;
-  std::atomic<int> right{0};
-  for (int t = 0; t < 8; ++t) {
-    threads.emplace_back([&, t] {
-      RawHttpClient client(test.port);
-      for (int i = 0; i < 50; ++i) {
-        const std::string body = std::to_string(t) + "/" + std::to_string(i);
-        client.Send(i % 3 == 0 ? Get("/stream?count=20") : Post("/echo", body));
-        const auto response = client.ReadResponse();
-        const std::string wanted = i % 3 == 0 ? std::string(80, 's') : body;
-        right += response && response->body == wanted ? 1 : 0;
-      }
-    });
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-  EXPECT_EQ(right, 8 * 50);
-}
-
-TEST(HttpServer, StopClosesIdleConnectionsAndLetsRunningRequestsFinish) {
-  HttpTestServer test;
-  RawHttpClient idle(test.port);
-  idle.Send(Get("/hello"));
-  idle.ReadResponse();
-  RawHttpClient busy(test.port);
-  busy.Send(Get("/sleep?ms=300"));
-  ASSERT_TRUE(Eventually([&] { return test.service.handled == 2; }));
-  test.server->BeginStop(milliseconds(20'000));
-  EXPECT_TRUE(idle.ServerCloses());
-  EXPECT_THROW(
-      {
-        RawHttpClient late(test.port);
-        if (late.ServerCloses()) {
-          throw std::runtime_error("closed");
-        }
-      },
-      std::runtime_error
-  );
-  const auto response = busy.ReadResponse();
-  EXPECT_EQ(response->body, "slept");
-  EXPECT_EQ(response->Header("connection"), "close");
-  test.server->Wait();
-  EXPECT_EQ(test.server->counters().aborted_requests, 0u);
-}
-
-TEST(HttpServer, StopCutsOffWhatTakesTooLong) {
-  HttpTestServer test;
-  RawHttpClient client(test.port);
-  client.Send(Get("/wait"));
-  ASSERT_TRUE(Eventually([&] { return test.service.handled == 1; }));
-  test.server->Stop(milliseconds(50));
-  EXPECT_EQ(test.service.last_gone, static_cast<int>(GoneReason::kStopping));
-  EXPECT_EQ(test.server->counters().aborted_requests, 1u);
-  EXPECT_TRUE(client.ServerCloses());
-}
-
-TEST(HttpServer, ASecondStopIsAtOnce) {
-  HttpTestServer test;
-  RawHttpClient client(test.port);
-  client.Send(Get("/wait"));
-  ASSERT_TRUE(Eventually([&] { return test.service.handled == 1; }));
-  test.server->BeginStop(milliseconds(3'600'000));
-  const auto begun = std::chrono::steady_clock::now();
-  test.server->Stop(milliseconds(0));
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
 }
 
 TEST(HttpListener, TellsThatThePortIsInUse) {

@@ -109,7 +109,7 @@ TEST(RequestParser, RefusesWhatCouldBeReadInTwoWays) {
   const std::vector<FaultCase> cases = {
       {400, "GET / HTTP/1.1\nHost: x\r\n\r\n"},
       {400, "GET / HTTP/1.1\r\nHost: x\rA: b\r\n\r\n"},
-      {400, std::string("GET / HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n", 35)},
+      {400, "GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(1, '\0') + "\r\n\r\n"},
       {400, "GET / HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n"},
       {400, "GET / HTTP/1.1\r\n Host: x\r\n\r\n"},
       {400, "GET / HTTP/1.1\r\nHost : x\r\n\r\n"},
