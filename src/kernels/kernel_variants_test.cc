@@ -249,15 +249,16 @@ TEST(KernelVariants, MatmulQuantizedAtOddSizes) {
   }
 }
 
-// Inputs of whole segments, with one tile of rows, two and more, and panels that do not fill the last set of them.
-TEST(KernelVariants, MatmulQuantizedOfWholeSegments) {
+// Inputs of whole segments and with a last segment of few and of many groups, with one tile of rows, two and more, and
+// panels that do not fill the last set of them.
+TEST(KernelVariants, MatmulQuantizedOfWholeAndShortSegments) {
   HEARTH_NEEDS_FAST_ISA();
   Random random(8);
   const FloatModeScope mode;
   for (const auto& [kind, name] : kKinds) {
     SCOPED_TRACE(name);
     for (const std::size_t outputs : {16u, 37u, 100u}) {
-      for (const std::size_t groups : {8u, 24u}) {
+      for (const std::size_t groups : {2u, 7u, 8u, 9u, 18u, 23u, 24u}) {
         for (const std::size_t rows : {6u, 16u, 17u, 32u, 47u, 80u}) {
           ExpectSameProducts(kind, outputs, groups, rows, random);
         }

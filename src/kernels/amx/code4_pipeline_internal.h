@@ -1,11 +1,12 @@
-// Products of the 4-bit kinds as one long pipeline over tiles of rows, segments and panels, for inputs of whole segments.
+// Products of the 4-bit kinds as one long pipeline over tiles of rows, segments and panels.
 // Threads: one a pipeline. Errors: none. Cost: no allocation, about 100 KB of stack.
 //
 // A block is one tile of rows against one segment of one panel: eight tile products and the scaling of their sums. The
 // products of a block run beside the scaling of the block before, one of each a step, so that tiles and vectors never
-// wait for each other, at the end of a segment neither. In the last block that multiplies a group's tile, the
-// group that comes next is unpacked over it right behind its product, so it is written long before it is read. All that a
-// step touches fits the first-level cache beside the activations; what spills over it costs more than overlap gains
+// wait for each other, at the end of a segment neither. A last segment of fewer groups makes a block of fewer steps; those
+// of its neighbours that have no partner run alone. In the last block that multiplies a group's tile, the group that
+// comes next is unpacked over it right behind its product, so it is written long before it is read. All that a step
+// touches fits the first-level cache beside the activations; what spills over it costs more than overlap gains
 // (measured: with two buffers to unpack into, 16 rows took 52 ns a product instead of 30).
 #pragma once
 
@@ -27,21 +28,32 @@ class Code4Pipeline {
 
   explicit Code4Pipeline(const MatmulQuantizedArgs& args) : args_(args) {}
 
+  // Whether it has work, and is ahead of products without it on rows args.first_row .. last_row - 1. Two tiles of rows do
+  // not gain where the last segment has few groups (measured: 576 inputs, 32 rows: 31 ns a product instead of 29; with
+  // minima 38 both ways).
+  static bool Gains(const MatmulQuantizedArgs& args, std::size_t last_row) {
+    const std::size_t rest = args.weights.groups % kSteps;
+    const std::size_t rows = last_row - args.first_row;
+    const bool two_tiles = rows > kRowTile && rows <= 2 * kRowTile;
+    return args.first_panel < args.last_panel && (rest == 0 || rest > kSteps / 2 || !two_tiles);
+  }
+
   // Rows first_row .. last_row - 1, at most kMostTiles tiles of them. Needs a TileScope.
   void Run(std::size_t first_row, std::size_t last_row) {
     const std::size_t tiles = (last_row - first_row + kRowTile - 1) / kRowTile;
     last_row_ = last_row;
     PlaceRoom(args_.rows.planes + first_row * args_.weights.groups * 64);
-    // Panels that share the activations of a segment. One tile of rows takes them in turn through one buffer.
+    // Panels that share the activations of a segment. One tile of rows takes them in turn through one buffer, unless
+    // short segments would follow each other (measured: 576 inputs 33 ns a product, 31 with a panel at a time).
     const bool in_turn = tiles == 1;
-    const std::size_t most = in_turn ? kPanelsInTurn : tiles == 2 ? 1 : kBuffers;
+    const std::size_t most = in_turn ? (HasShort() ? 1 : kPanelsInTurn) : tiles == 2 ? 1 : kBuffers;
     const std::size_t segments = SegmentCount(args_.weights.groups);
     for (std::size_t i = 0; i < (in_turn ? 1 : most); ++i) {
       if (args_.first_panel + i < args_.last_panel) {
         Fill(args_.first_panel + i, weights_[i]);
       }
     }
-    started_ = false;
+    before_ = Block{};
     for (std::size_t panel = args_.first_panel; panel < args_.last_panel; panel += most) {
       const std::size_t rest = args_.last_panel - panel;
       const std::size_t panels = rest < most ? rest : most;
@@ -70,8 +82,7 @@ class Code4Pipeline {
         }
       }
     }
-    Advance<false, false, true>(before_, Incoming{}, before_, *room_);
-    Finish();
+    Advance(Block{}, Incoming{});
   }
 
  private:
@@ -101,6 +112,7 @@ class Code4Pipeline {
     const float* sum;           // [groups][rows]
     const float* factor;        // [rows]
     std::size_t rows;           // in the tile; the tile products read 16
+    std::size_t groups;         // in the segment; 0 in no block
     std::byte* tiles;
     const Scales* scales;
     float (*y)[kPanelOutputs];
@@ -113,6 +125,7 @@ class Code4Pipeline {
   // The segment that is unpacked behind the products of a block.
   struct Incoming {
     const std::byte* packed;
+    std::size_t groups;  // 0 for none
     Scales* scales;
   };
 
@@ -133,6 +146,14 @@ class Code4Pipeline {
     }
   }
 
+  // Whether the last segment has fewer groups than the others.
+  bool HasShort() const { return args_.weights.groups % kSteps != 0; }
+
+  std::size_t Groups(std::size_t s) const {
+    const std::size_t rest = args_.weights.groups - s * kSteps;
+    return rest < kSteps ? rest : kSteps;
+  }
+
   const std::byte* Packed(std::size_t panel, std::size_t s) const {
     return args_.weights.data + panel * PanelBytes(kKind, args_.weights.groups) +
            s * (HeaderBytes(kKind) + kSteps * GroupBytes(kKind));
@@ -150,7 +171,7 @@ class Code4Pipeline {
   // The first segment of a panel, before there are products to unpack behind.
   void Fill(std::size_t panel, Weights& weights) {
     weights.turn = 0;
-    for (std::size_t g = 0; g < kSteps; ++g) {
+    for (std::size_t g = 0; g < Groups(0); ++g) {
       UnpackGroup(Packed(panel, 0), g, weights.tiles, weights.scales[0]);
     }
   }
@@ -164,6 +185,7 @@ class Code4Pipeline {
     block.sum = args_.rows.sum + at;
     block.factor = args_.rows.factor + place.At(s, SegmentCount(groups));
     block.rows = place.rows;
+    block.groups = Groups(s);
     block.tiles = weights.tiles;
     block.scales = &weights.scales[weights.turn];
     block.first_row = first_row;
@@ -173,32 +195,33 @@ class Code4Pipeline {
     return block;
   }
 
-  // Starts a block, ends the one before, and leaves segment next_s of next_panel in the weights if there is one.
+  // Starts a block, and leaves segment next_s of next_panel in the weights if there is one.
   void Start(const Block& block, std::size_t next_panel, std::size_t next_s, Weights& weights) {
+    Incoming incoming{};
     if (next_panel < args_.last_panel) {
       weights.turn = (weights.turn + 1) % 3;
-      const Incoming incoming{Packed(next_panel, next_s), &weights.scales[weights.turn]};
-      started_ ? Advance<true, true, true>(block, incoming, before_, *room_)
-               : Advance<true, true, false>(block, incoming, before_, *room_);
-    } else {
-      started_ ? Advance<true, false, true>(block, Incoming{}, before_, *room_)
-               : Advance<true, false, false>(block, Incoming{}, before_, *room_);
+      incoming = {Packed(next_panel, next_s), Groups(next_s), &weights.scales[weights.turn]};
     }
-    if (started_) {
-      Finish();
-    }
-    before_ = block;
-    started_ = true;
+    Advance(block, incoming);
   }
 
-  // Writes out what the block before has ended.
-  void Finish() {
+  // The products of `block` beside the scaling of the one before, which is written out if that ends its outputs.
+  void Advance(const Block& block, const Incoming& incoming) {
+    const bool whole = block.groups == kSteps && before_.groups == kSteps;
+    if (whole && incoming.groups == kSteps) {
+      Steps<true, true>(block, incoming, before_, *room_);
+    } else if (whole && incoming.groups == 0) {
+      Steps<true, false>(block, incoming, before_, *room_);
+    } else {
+      Steps<false, false>(block, incoming, before_, *room_);
+    }
     if (before_.last_segment) {
       const std::size_t rest = last_row_ - before_.first_row;
       StoreRows(
           args_, before_.first_row, rest < kRowTile ? rest : kRowTile, before_.panel, before_.y
       );
     }
+    before_ = block;
   }
 
   template <int kSum, int kA, int kB>
@@ -231,32 +254,33 @@ class Code4Pipeline {
     }
   }
 
-  // Step g: product g of `block`, the store of the product two steps before it, group g of the block before.
-  template <bool kProducts, bool kUnpack, bool kSums, std::size_t g>
+  // Step g: product g of `block`, the store of the product two steps before it, group g of the block before; of each
+  // what there is. kWhole promises that both blocks are of whole segments; kUnpack then says whether one is unpacked.
+  template <bool kWhole, bool kUnpack, std::size_t g>
   static inline __attribute__((always_inline)) void Step(
       const Block& block, const Incoming& incoming, const Block& before, Room& room, __m512* p
   ) {
-    if constexpr (kProducts) {
+    if (kWhole || g < block.groups) {
       constexpr int kSum = g % 4;
       constexpr int kA = g % 2 == 0 ? 4 : 6;
       Product<kSum, kA, kA + 1>(block.planes + g * block.rows * 64, block.tiles + g * kTileBytes);
     }
-    if constexpr (kUnpack) {
+    if (kWhole ? kUnpack : g < incoming.groups) {
       UnpackGroup(incoming.packed, g, block.tiles, *incoming.scales);
     }
     constexpr std::size_t kStored = (g + kSteps - kStoreSteps) % kSteps;
-    if constexpr (g < kStoreSteps ? kSums : kProducts) {
+    if (kWhole || kStored < (g < kStoreSteps ? before : block).groups) {
       TileStore<kStored % 4>(room.sums[kStored], 64);
     }
-    if constexpr (kSums) {
+    if (kWhole || g < before.groups) {
       Scale(before, room, g, p);
     }
   }
 
   // The steps of a block beside those of the block before. Everything is taken by value, so that addresses stay in
   // registers: the asm of the tiles makes the compiler read memory again.
-  template <bool kProducts, bool kUnpack, bool kSums>
-  [[gnu::noinline]] static void Advance(
+  template <bool kWhole, bool kUnpack>
+  [[gnu::noinline]] static void Steps(
       const Block& of_block, const Incoming& of_incoming, const Block& of_before, Room& room
   ) {
     const Block block = of_block;
@@ -268,15 +292,15 @@ class Code4Pipeline {
       p[row] = _mm512_setzero_ps();
     }
     static_assert(kSteps == 8);
-    Step<kProducts, kUnpack, kSums, 0>(block, incoming, before, room, p);
-    Step<kProducts, kUnpack, kSums, 1>(block, incoming, before, room, p);
-    Step<kProducts, kUnpack, kSums, 2>(block, incoming, before, room, p);
-    Step<kProducts, kUnpack, kSums, 3>(block, incoming, before, room, p);
-    Step<kProducts, kUnpack, kSums, 4>(block, incoming, before, room, p);
-    Step<kProducts, kUnpack, kSums, 5>(block, incoming, before, room, p);
-    Step<kProducts, kUnpack, kSums, 6>(block, incoming, before, room, p);
-    Step<kProducts, kUnpack, kSums, 7>(block, incoming, before, room, p);
-    if constexpr (kSums) {
+    Step<kWhole, kUnpack, 0>(block, incoming, before, room, p);
+    Step<kWhole, kUnpack, 1>(block, incoming, before, room, p);
+    Step<kWhole, kUnpack, 2>(block, incoming, before, room, p);
+    Step<kWhole, kUnpack, 3>(block, incoming, before, room, p);
+    Step<kWhole, kUnpack, 4>(block, incoming, before, room, p);
+    Step<kWhole, kUnpack, 5>(block, incoming, before, room, p);
+    Step<kWhole, kUnpack, 6>(block, incoming, before, room, p);
+    Step<kWhole, kUnpack, 7>(block, incoming, before, room, p);
+    if (kWhole || before.groups > 0) {
 #pragma GCC unroll 16
       for (std::size_t row = 0; row < kRowTile; ++row) {
         float* y = before.y[row];
@@ -288,7 +312,6 @@ class Code4Pipeline {
 
   const MatmulQuantizedArgs& args_;
   std::size_t last_row_;
-  bool started_;
   Block before_;
   Weights weights_[kBuffers];
   Room* room_;

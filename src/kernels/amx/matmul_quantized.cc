@@ -390,7 +390,7 @@ template <PanelKind kKind>
 template <PanelKind kKind>
 void Passes(const MatmulQuantizedArgs& args, std::size_t last_row) {
   if constexpr (kIsCode4<kKind>) {
-    if (args.weights.groups % kSegmentGroups == 0 && args.first_panel < args.last_panel) {
+    if (Code4Pipeline<kKind>::Gains(args, last_row)) {
       Pipeline<kKind>(args, last_row);
       return;
     }
