@@ -77,8 +77,12 @@ void BatchRow::Fed() {
     decode_steps_ += unfed() == 0 ? 1u : 0u;
     return;
   }
-  outbox_.prompt_done = sequence->length();
-  news_.NotifyAll();
+  // A row that gave its pages up computes again what its reader has seen already.
+  if (sequence->length() > prompt_done_) {
+    prompt_done_ = sequence->length();
+    outbox_.prompt_done = prompt_done_;
+    news_.NotifyAll();
+  }
 }
 
 bool BatchRow::Deliver(SampledToken sampled) {

@@ -99,6 +99,7 @@ class BatchRow {
   bool leaving_ = false;
   RowDelivery outbox_;
   Condition news_;
+  std::size_t prompt_done_ = 0;  // the most that the reader was told
   std::size_t cached_tokens_ = 0;
   std::size_t decode_steps_ = 0;
   Clock::time_point asked_ = Clock::now();

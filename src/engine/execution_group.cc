@@ -77,9 +77,14 @@ std::size_t ContinuousGroup::active() const {
   }));
 }
 
-// Parked rows keep their places.
+// Parked rows keep their places while others run. Where only parked ones are left, there is a place for one who waits.
 std::size_t ContinuousGroup::max_active() const {
-  return limits_.batch - std::min(limits_.batch, active_.size() - active());
+  const std::size_t parked = active_.size() - active();
+  return std::max<std::size_t>(limits_.batch - std::min(limits_.batch, parked), Idle() ? 1 : 0);
+}
+
+bool ContinuousGroup::Idle() const {
+  return preparing_.empty() && active() == 0;
 }
 
 void ContinuousGroup::PruneCancelled() {
@@ -129,6 +134,12 @@ std::optional<std::size_t> ContinuousGroup::PrefixThatFits(const BatchRow& row) 
   return std::nullopt;
 }
 
+ContinuousGroup::Row ContinuousGroup::YoungestParked() const {
+  const auto found =
+      std::find_if(active_.rbegin(), active_.rend(), [](const Row& row) { return row->parked(); });
+  return found == active_.rend() ? nullptr : *found;
+}
+
 // Whether a row in preparation computes a beginning of this prompt that is not cached yet: then it is cheaper to wait.
 bool ContinuousGroup::WaitsForPreparation(const BatchRow& row) const {
   const GenerationRequest& request = row.request();
@@ -168,7 +179,17 @@ bool ContinuousGroup::AdmitNext() {
   if (WaitsForPreparation(*row)) {
     return false;
   }
-  const std::optional<std::size_t> prefix = PrefixThatFits(*row);
+  if (Idle() && active_.size() >= limits_.batch) {
+    Preempt(YoungestParked());
+  }
+  std::optional<std::size_t> prefix = PrefixThatFits(*row);
+  if (!prefix && Idle()) {
+    // All that parked rows hold, and what is cached before it, is as good as free: their readers may never read.
+    while (const Row parked = YoungestParked()) {
+      Preempt(parked);
+    }
+    prefix = PrefixThatFits(*row);
+  }
   if (!prefix) {
     blocked_ = true;
     return false;

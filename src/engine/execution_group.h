@@ -6,8 +6,9 @@
 //              oldest row first, or both. Rows are ragged: nothing is padded.
 // Pages:       taken step by step. When they run out, cached prefixes go first, then the youngest rows give theirs up
 //              and wait at the queue's head to be prepared again (their answers stay the same); the oldest row always goes on.
-// Parked rows: a row whose reader has no room keeps its pages and counts as neither active nor preparing. It is the first
-//              to give them up, and queues again once its reader has read.
+// Parked rows: a row whose reader has no room keeps its place and its pages and counts as neither active nor preparing. It
+//              is the first to give its pages up, and gives its place up when only parked rows are left and somebody
+//              waits; then it queues again once its reader has read.
 // Ends:        a row ends by itself, by its own error (NaN logits, a failing sink), or because its reader left; the others go on.
 #pragma once
 
@@ -113,6 +114,8 @@ class ContinuousGroup final : public ExecutionGroup, private CohortPreparation, 
   // Admission: execution_group.cc.
   std::optional<std::size_t> PrefixThatFits(const BatchRow& row) const;
   bool WaitsForPreparation(const BatchRow& row) const;
+  bool Idle() const;           // nothing runs: there are parked rows at most
+  Row YoungestParked() const;  // null when there is none
 
   // Steps: execution_group_steps.cc.
   boost::asio::awaitable<void> Run(bool with_active, std::size_t prompt_tokens);

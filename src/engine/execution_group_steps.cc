@@ -196,6 +196,9 @@ void ContinuousGroup::SettleRow(BatchStep::Part& part) {
   if (row->row.AtLimit()) {
     return Remove(row, FinishReason::kLength, true);
   }
+  if (row->reader_full()) {
+    blocked_ = false;  // the pages of a parked row are to be had
+  }
   if (row->place == RowPlace::kPreparing) {
     std::erase(preparing_, row);
     row->place = RowPlace::kActive;

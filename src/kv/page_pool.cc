@@ -1,7 +1,9 @@
 #include "kv/page_pool.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "hearth/error.h"
 
@@ -20,8 +22,15 @@ PageId PagePool::Acquire() {
               " tokens are in use"
       );
     }
-    pages_.emplace_back();
-    pages_.back().memory.Resize(layout_.PageBytes());
+    // A page without memory must not count.
+    Page page;
+    page.memory.Resize(layout_.PageBytes());
+    if (pages_.size() == pages_.capacity()) {
+      const std::size_t more = std::max<std::size_t>(16, 2 * pages_.size());
+      pages_.reserve(more);
+      free_.reserve(more);  // so that Release never allocates
+    }
+    pages_.push_back(std::move(page));
     free_.push_back(static_cast<PageId>(pages_.size() - 1));
   }
   const PageId page = free_.back();
