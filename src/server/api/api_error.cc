@@ -34,17 +34,26 @@ constexpr std::array kStatuses = {
     StatusNames{431, kInvalidType, "headers_too_large", ErrorCode::kResourceExhausted},
     StatusNames{499, "request_cancelled", "request_cancelled", ErrorCode::kCancelled},
     StatusNames{500, "server_error", "internal_error", ErrorCode::kInternal},
-    StatusNames{501, "not_implemented", "unsupported_execution", ErrorCode::kUnsupported},
+    StatusNames{501, "not_implemented", "not_implemented", ErrorCode::kUnsupported},
     StatusNames{503, "unavailable_error", "unavailable", ErrorCode::kOverloaded},
     StatusNames{504, "timeout_error", "timeout", ErrorCode::kDeadlineExceeded},
 };
 
-const StatusNames& NamesOf(int status) {
-  const auto found =
-      std::find_if(kStatuses.begin(), kStatuses.end(), [&](const StatusNames& names) {
-        return names.status == status;
-      });
-  return found != kStatuses.end() ? *found : NamesOf(500);
+// A status that is not listed keeps its number and takes the names of its class.
+StatusNames NamesOf(int status) {
+  for (const StatusNames& names : kStatuses) {
+    if (names.status == status) {
+      return names;
+    }
+  }
+  return status >= 400 && status < 500
+             ? StatusNames{status, kInvalidType, "", ErrorCode::kInvalidArgument}
+             : StatusNames{
+                   status < 500 || status > 599 ? 500 : status,
+                   "server_error",
+                   "",
+                   ErrorCode::kInternal
+               };
 }
 
 // A message may quote a template's words over several lines.
@@ -118,7 +127,7 @@ ApiError ContextLengthExceeded(std::uint64_t prompt_tokens, std::uint64_t contex
 }
 
 ApiError ErrorOf(int status, std::string message) {
-  const StatusNames& names = NamesOf(status);
+  const StatusNames names = NamesOf(status);
   ApiError error{
       .status = names.status,
       .message = OneLine(std::move(message)),
@@ -147,6 +156,9 @@ ApiError ErrorOf(const std::exception& error) {
     ApiError api = ErrorOf(StatusOf(own->code()), own->what());
     if (own->code() == ErrorCode::kResourceExhausted) {
       api.code = "limit_exceeded";
+    }
+    if (own->code() == ErrorCode::kUnsupported) {
+      api.code = "unsupported_execution";
     }
     return api;
   }

@@ -45,8 +45,8 @@ ApiError UnsupportedField(const std::string& param, const std::string& why);
 // 400 context_length_exceeded with both numbers.
 ApiError ContextLengthExceeded(std::uint64_t prompt_tokens, std::uint64_t context_length);
 
-// What HTTP itself refuses and the server's own states. The message is the caller's, type and code follow the status: 400,
-// 401, 403, 404, 405, 408, 413, 415, 422, 429, 431, 499, 500, 501, 503, 504. 429 and 503 ask to come again after a second.
+// What HTTP itself refuses and the server's own states. The message is the caller's; type and code follow the status. 429 and
+// 503 ask to come again after a second. What is no error status is 500.
 ApiError ErrorOf(int status, std::string message);
 
 // What an exception means to the client: a RequestError as it is, a hearth::Error by its code (kOverloaded is 429,

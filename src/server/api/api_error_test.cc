@@ -31,7 +31,11 @@ TEST(ApiError, EveryStatusHasItsType) {
     EXPECT_FALSE(error.type.empty());
     EXPECT_EQ(error.retry_after_seconds.has_value(), status == 429 || status == 503) << status;
   }
-  EXPECT_EQ(ErrorOf(418, "m").status, 500);
+  EXPECT_EQ(ErrorOf(505, "m").status, 505);
+  EXPECT_EQ(ErrorOf(418, "m").status, 418);
+  EXPECT_EQ(ErrorOf(418, "m").type, "invalid_request_error");
+  EXPECT_EQ(ErrorOf(200, "m").status, 500);
+  EXPECT_EQ(ErrorOf(Error(ErrorCode::kUnsupported, "m")).code, "unsupported_execution");
 }
 
 TEST(ApiError, CodesOfTheEngine) {

@@ -75,12 +75,21 @@ std::string ReadContent(const Json& content, const std::string& path) {
   return text;
 }
 
-// Templates print arguments as they would a Python dict; clients send JSON in a string.
-void OpenArguments(Json& function) {
+// Templates print arguments as they would a Python dict; clients send JSON in a string. `budget` is what may still be opened.
+void OpenArguments(Json& function, const std::string& path, std::size_t& budget) {
   const auto arguments = function.find("arguments");
   if (arguments == function.end() || !arguments->is_string()) {
     return;
   }
+  const std::size_t size = arguments->get_ref<const std::string&>().size();
+  if (size > budget) {
+    FailAt(
+        path + ".arguments",
+        fmt::format("{} bytes", size),
+        fmt::format("at most {} bytes of all tool calls together", kMaxArgumentBytes)
+    );
+  }
+  budget -= size;
   try {
     Json parsed = ParseJson(arguments->get_ref<const std::string&>());
     if (parsed.is_object()) {
@@ -92,7 +101,7 @@ void OpenArguments(Json& function) {
   }
 }
 
-Json ReadToolCalls(const Json& calls, const std::string& path) {
+Json ReadToolCalls(const Json& calls, const std::string& path, std::size_t& budget) {
   if (!calls.is_array()) {
     FailAt(path, calls, "an array");
   }
@@ -111,19 +120,19 @@ Json ReadToolCalls(const Json& calls, const std::string& path) {
       reader.Fail("name", nullptr, "a string");
     }
     Json copy = calls[i];
-    OpenArguments(copy["function"]);
+    OpenArguments(copy["function"], call.PathOf("function"), budget);
     read.push_back(std::move(copy));
   }
   return read;
 }
 
-Json ReadMessage(const Json& message, const std::string& path) {
+Json ReadMessage(const Json& message, const std::string& path, std::size_t& argument_budget) {
   ObjectReader reader(message, path);
   const std::string role = ReadRole(reader);
   Json read = {{"role", role}, {"content", ""}};
   const Json* calls = reader.Find("tool_calls");
   if (calls != nullptr && role == "assistant" && !(calls->is_array() && calls->empty())) {
-    read["tool_calls"] = ReadToolCalls(*calls, reader.PathOf("tool_calls"));
+    read["tool_calls"] = ReadToolCalls(*calls, reader.PathOf("tool_calls"), argument_budget);
   }
   const auto reasoning = reader.String("reasoning_content");
   const auto other_reasoning = reader.String("reasoning");
@@ -169,8 +178,9 @@ Json NormalizeMessages(const Json& messages, const std::string& path) {
     FailAt(path, messages.size(), fmt::format("at most {} messages", kMaxMessages));
   }
   Json read = Json::array();
+  std::size_t argument_budget = kMaxArgumentBytes;
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    read.push_back(ReadMessage(messages[i], fmt::format("{}[{}]", path, i)));
+    read.push_back(ReadMessage(messages[i], fmt::format("{}[{}]", path, i), argument_budget));
   }
   return read;
 }

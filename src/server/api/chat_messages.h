@@ -9,6 +9,8 @@
 namespace hearth::api {
 
 inline constexpr std::size_t kMaxMessages = 16384;
+inline constexpr std::size_t kMaxArgumentBytes =
+    4u << 20;  // of all tool calls together: each is built once more
 
 // The messages as a template gets them:
 // - role: system, user, assistant or tool; "developer" becomes "system";

@@ -114,6 +114,14 @@ GenerationFields ReadGenerationFields(ObjectReader& body) {
   return fields;
 }
 
+SamplingParameters SamplingOf(
+    const GenerationFields& request, const SamplingFields& flags, const SamplingFields& model
+) {
+  SamplingParameters sampling = MergeSampling(request.sampling, flags, model);
+  sampling.top_logprobs = request.top_logprobs;
+  return sampling;
+}
+
 std::string WarningHeader(const std::vector<std::string>& unknown) {
   if (unknown.empty()) {
     return "";

@@ -41,6 +41,11 @@ struct GenerationFields {
 // Errors: RequestError(400) naming the field.
 GenerationFields ReadGenerationFields(ObjectReader& body);
 
+// How a request is sampled: MergeSampling, with the log probabilities that it asks for.
+SamplingParameters SamplingOf(
+    const GenerationFields& request, const SamplingFields& flags, const SamplingFields& model
+);
+
 // "stop": a string or an array of them. An empty string is refused: it would end every answer at once, and leaving it out
 // would not be what was asked.
 std::vector<std::string> ReadStop(ObjectReader& body);

@@ -282,6 +282,11 @@ TEST(RequestFields, TheFirstThatSaysItWins) {
   EXPECT_EQ(merged.top_p, 0);
   EXPECT_EQ(merged.repetition_penalty, 1.05);
   Validate(merged);
+  GenerationFields generation;
+  generation.sampling = request;
+  EXPECT_EQ(SamplingOf(generation, flags, model), merged);
+  generation.top_logprobs = 4;
+  EXPECT_EQ(SamplingOf(generation, flags, model).top_logprobs, 4u);
   EXPECT_EQ(
       ReadGenerationConfig(ParseJson(R"({"do_sample": false, "temperature": 1})")).temperature, 0
   );

@@ -106,6 +106,21 @@ TEST(ChatRequest, MessagesThatDoNotFitAreNamed) {
   }
 }
 
+TEST(ChatRequest, ArgumentsAreBoundedTogether) {
+  const auto with_calls = [](std::size_t calls) {
+    const std::string arguments = R"({\"a\": \")" + std::string(1u << 20, 'x') + R"(\"})";
+    std::string list;
+    for (std::size_t i = 0; i < calls; ++i) {
+      list += std::string(i == 0 ? "" : ",") + R"({"function": {"name": "f", "arguments": ")" +
+              arguments + "\"}}";
+    }
+    return R"([{"role": "assistant", "tool_calls": [)" + list +
+           R"(]}, {"role": "user", "content": "a"}])";
+  };
+  EXPECT_EQ(ChatRefusal(with_calls(3)).status, 0);
+  EXPECT_EQ(ChatRefusal(with_calls(4)).param, "messages[0].tool_calls[3].function.arguments");
+}
+
 TEST(ChatRequest, LimitsOfTokensAndLogprobs) {
   EXPECT_EQ(Chat(kHello).generation.max_tokens, std::nullopt);
   EXPECT_EQ(Chat(kHello, R"("max_tokens": 5)").generation.max_tokens, 5u);
