@@ -92,6 +92,10 @@ TEST(StopMatcher, TheFirstToBeCompleteEndsTheText) {
   EXPECT_EQ(Match({"stop"}, {"stop", "stop"}), (Matched{"", 0}));
 }
 
+TEST(StopMatcher, AStopThatRepeatsItself) {
+  EXPECT_EQ(Match({"aabaaabaaacx"}, {"aabaaac"}), (Matched{"aaba", 0}));
+}
+
 TEST(StopMatcher, NothingFollowsAStop) {
   StopMatcher matcher({"."});
   std::string out;

@@ -97,6 +97,13 @@ ChatRequest ReadChatRequest(const Json& body) {
       ));
     }
     request.continues_last = last["content"] != "";
+    if (!request.continues_last && last.value("reasoning_content", "") != "") {
+      const std::string path = fmt::format("messages[{}]", request.messages.size() - 1);
+      throw RequestError(InvalidRequest(
+          path + ": got a last message of reasoning without content, which cannot be continued",
+          path
+      ));
+    }
     if (!request.continues_last && request.messages.size() > 1) {
       request.messages.erase(request.messages.size() - 1);
     }

@@ -27,7 +27,7 @@ struct ChatRequest {
 };
 
 // Errors: RequestError(400) naming the field. The last message may be the assistant's, to be continued, unless
-//         continue_final_message is false; not when it has tool calls.
+//         continue_final_message is false; not when it has tool calls, or reasoning without content.
 ChatRequest ReadChatRequest(const Json& body);
 
 // What the template is called with: chat_template_kwargs; reasoning_effort under its name; and enable_thinking, said by the

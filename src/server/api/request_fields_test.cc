@@ -178,7 +178,7 @@ TEST(RequestFields, WrongTypesAndRangesAreNamed) {
   }
 }
 
-TEST(RequestFields, FeaturesThatAreMissingAreRefusedByName) {
+TEST(RequestFields, Fault28_FeaturesThatAreMissingAreRefusedByName) {
   for (const std::string members :
        {R"("tools": [{"type": "function"}])",
         R"("tool_choice": "required")",

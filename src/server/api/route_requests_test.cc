@@ -97,6 +97,7 @@ TEST(ChatRequest, MessagesThatDoNotFitAreNamed) {
        "messages[0].tool_calls[0].function"},
       {R"([{"role": "assistant", "tool_calls": {}}])", "messages[0].tool_calls"},
       {R"([{"role": "assistant", "tool_calls": [{"function": {"name": "f"}}]}])", "messages[0]"},
+      {R"([{"role": "assistant", "content": "", "reasoning": "hm"}])", "messages[0]"},
   };
   for (const auto& wanted : cases) {
     const ApiError error = ChatRefusal(wanted[0]);

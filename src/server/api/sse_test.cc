@@ -29,6 +29,7 @@ TEST(Sse, ParserReadsWhatTheStandardAllows) {
   );
   EXPECT_EQ(Parse(": x\nid: 1\nretry: 2\ndata\n\n"), (Events{{"", ""}}));
   EXPECT_EQ(Parse("event: e\n\nevent: f\ndata: a\ndata: b\n\n"), (Events{{"f", "a\nb"}}));
+  EXPECT_EQ(Parse("data: a\r\ndata: b\r\n\r\n"), (Events{{"", "a\nb"}}));
   EXPECT_EQ(Parse("data: cut off"), Events{});
 }
 

@@ -197,6 +197,19 @@ TEST(AnswerBody, Fault55_EveryChoiceHasItsIndex) {
   EXPECT_EQ(body["object"], "text_completion");
 }
 
+TEST(AnswerBody, Fault52_TheUsedSeedIsReported) {
+  AnswerHead head = kCompletion;
+  const std::vector<ChoiceAnswer> choices(1);
+  EXPECT_FALSE(AnswerBody(head, choices, {}).contains("seed"));
+  head.seed = ~std::uint64_t{0};
+  EXPECT_EQ(AnswerBody(head, choices, {})["seed"], ~std::uint64_t{0});
+  const StreamWriter writer(head, false);
+  EXPECT_NE(
+      writer.Finish(0, FinishReason::kStop).find(R"("seed":18446744073709551615)"),
+      std::string::npos
+  );
+}
+
 TEST(AnswerBody, TimingsAndIds) {
   GenerationMetrics one;
   one.prompt_tokens = 10;
