@@ -16,10 +16,11 @@ HEARTH := build/release/bin/hearth
 # Setup has been done when a stamp for this very script is there.
 SETUP_STAMP := build/setup-$(firstword $(shell sha256sum tools/setup.sh)).stamp
 
-.PHONY: help setup build run test test-tsan parity bench bench-engine bench-forms bench-peers format lint clean
+.PHONY: help setup build run serve test test-tsan parity bench bench-engine bench-forms bench-peers format lint clean
 
 help:
 	@echo 'make run PROMPT="..." [MODEL=name-or-path] [ARGS="..."]   answer a prompt; without one, chat'
+	@echo 'make serve         answer requests over HTTP on 127.0.0.1:8080 (MODEL, ARGS)'
 	@echo 'make test          build and run every test'
 	@echo 'make build         build $(HEARTH)'
 	@echo 'make setup         install what is missing, or say what to install'
@@ -69,6 +70,11 @@ bench: $(SETUP_STAMP)
 	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
 	@tools/build.sh release hearth
 	@$(HEARTH) bench "$$MODEL" $(ARGS)
+
+serve: $(SETUP_STAMP)
+	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
+	@tools/build.sh release hearth
+	@$(HEARTH) serve "$$MODEL" $(ARGS)
 
 bench-engine: $(SETUP_STAMP)
 	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py

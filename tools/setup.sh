@@ -10,6 +10,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build make
   libboost1.81-dev nlohmann-json3-dev libcli11-dev libfmt-dev libssl-dev
+  prometheus-cpp-dev
   libgtest-dev libgmock-dev
 )
 rust_minimum=1.85

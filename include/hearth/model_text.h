@@ -83,6 +83,8 @@ class ModelText {
 
   explicit ModelText(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
 
+  const Parts& parts() const { return *parts_; }
+
  private:
   std::shared_ptr<const Parts> parts_;
 };

@@ -17,6 +17,8 @@
 #include "cli/info_command.h"
 #include "cli/plan_command.h"
 #include "cli/run_command.h"
+#include "cli/serve_command.h"
+#include "cli/serve_flags.h"
 #include "cli/tokenize_command.h"
 #include "contracts/printable.h"
 #include "hearth/error.h"
@@ -257,6 +259,14 @@ int Main(int argc, char** argv) {
 
   RunOptions run;
   AddRun(app, run, code);
+
+  ServeOptions serve;
+  CLI::App* serve_command = app.add_subcommand(
+      "serve", "Answer requests over HTTP, with the API that OpenAI's clients speak"
+  );
+  AddEngineOptions(*serve_command, serve.server.engine);
+  AddServeFlags(*serve_command, serve);
+  serve_command->callback([&] { code = RunServe(serve); });
 
   BenchOptions bench;
   CLI::App* bench_command =

@@ -1,5 +1,6 @@
 #include "hearth/engine.h"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <string>
@@ -41,6 +42,7 @@ ModelInfo InfoOf(LoadedModel& loaded) {
       .family = facts.family,
       .vocabulary = facts.vocabulary,
       .context_length = facts.context_length,
+      .cache_pages = 0,
       .parameters = facts.parameters,
       .weight_bytes = facts.weight_bytes,
       .numerics = facts.numerics,
@@ -73,6 +75,8 @@ struct Engine::Impl {
         },
         LimitsOf(options, loaded)
     );
+    info.cache_pages = thread->limits().pages;
+    info.context_length = std::min(info.context_length, info.cache_pages * kPageTokens);
   }
 
   LoadedModel loaded;
