@@ -171,7 +171,7 @@ void HttpServer::State::StopAt(Clock::time_point at) {
     acceptor.close(ignored);
     accept_pause.cancel();
     for (const auto& [key, connection] : connections) {
-      asio::post(connection->executor(), [connection = connection] { connection->Drain(); });
+      asio::post(connection->executor(), [held = connection] { held->Drain(); });
     }
   }
   stop_at = std::min(stop_at, at);
@@ -188,7 +188,7 @@ void HttpServer::State::StopAt(Clock::time_point at) {
 
 void HttpServer::State::AbortAll() {
   for (const auto& [key, connection] : connections) {
-    asio::post(connection->executor(), [connection = connection] { connection->Abort(); });
+    asio::post(connection->executor(), [held = connection] { held->Abort(); });
   }
 }
 

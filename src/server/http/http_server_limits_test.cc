@@ -155,6 +155,12 @@ TEST(HttpLimits, TimeForTheHead) {
   HttpTestServer test(limits);
   EXPECT_EQ(StatusAndClose(test.port, "GET / HTTP/1.1\r\nHost:"), 408);
   EXPECT_EQ(StatusAndClose(test.port, ""), 0);
+  // The second request has no more time than the first.
+  RawHttpClient again(test.port);
+  again.Send(kGet);
+  EXPECT_EQ(again.ReadResponse()->status, 200);
+  again.Send("GET /");
+  EXPECT_EQ(again.ReadResponse()->status, 408);
   // Drop by drop does not help.
   RawHttpClient drops(test.port);
   drops.Send("GET / HTTP/1.1\r\n");

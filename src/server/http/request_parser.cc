@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/http/chunk_line.h"
 #include "server/http/request_target.h"
 
 namespace hearth {
@@ -68,6 +69,11 @@ class RequestParser::Message final : public http::basic_parser<true> {
     body_limit(limits.max_body_bytes);
   }
 
+  // Whether the next byte belongs to a chunk's line.
+  bool at_chunk_line() const { return chunked() && chunk_left_ == 0; }
+
+  bool after_chunk() const { return chunks_ > 0; }
+
   HttpRequest request;
   std::string target;
 
@@ -108,14 +114,11 @@ class RequestParser::Message final : public http::basic_parser<true> {
     return bytes.size();
   }
 
-  void on_chunk_header_impl(
-      std::uint64_t /*size*/, string_view extensions, error_code& ec
-  ) override {
+  void on_chunk_header_impl(std::uint64_t size, string_view extensions, error_code& ec) override {
+    ++chunks_;
+    chunk_left_ = size;
     extension_bytes_ += extensions.size();
-    const bool controls = std::any_of(extensions.begin(), extensions.end(), [](char c) {
-      return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-    });
-    if (controls || extension_bytes_ > limits_.max_chunk_framing_bytes) {
+    if (extension_bytes_ > limits_.max_chunk_framing_bytes) {
       ec = http::error::bad_chunk_extension;
     }
   }
@@ -123,6 +126,7 @@ class RequestParser::Message final : public http::basic_parser<true> {
   std::size_t on_chunk_body_impl(
       std::uint64_t /*remain*/, string_view bytes, error_code& /*ec*/
   ) override {
+    chunk_left_ -= bytes.size();
     request.body.append(bytes.data(), bytes.size());
     return bytes.size();
   }
@@ -133,6 +137,8 @@ class RequestParser::Message final : public http::basic_parser<true> {
   bool in_body_ = false;
   std::size_t trailers_ = 0;
   std::size_t extension_bytes_ = 0;
+  std::uint64_t chunks_ = 0;
+  std::uint64_t chunk_left_ = 0;
 };
 
 RequestParser::RequestParser(const HttpLimits& limits)
@@ -182,6 +188,10 @@ std::size_t RequestParser::FeedBody(std::string_view bytes) {
   while (used < bytes.size() && !message_->is_done() && !ec) {
     const std::size_t body_bytes = message_->request.body.size();
     const std::string_view rest = bytes.substr(used);
+    if (message_->at_chunk_line() && !MayBeChunkLine(rest, message_->after_chunk())) {
+      ec = http::error::bad_chunk;
+      break;
+    }
     const std::size_t step = message_->put(boost::asio::buffer(rest.data(), rest.size()), ec);
     const bool framing = message_->request.body.size() == body_bytes;
     // The same bound whether the line came at once or is still coming.

@@ -16,7 +16,8 @@ namespace hearth {
 // Reads one request: the head (HeadScanner, then Boost.Beast), what it says about the body's frame, and the body by length or
 // in chunks (Beast). Where a sender and a receiver on the way could disagree about where a request ends, it is a fault:
 // Content-Length beside Transfer-Encoding, more than one of either, a length that is not only digits, a coding other than
-// "chunked", chunks in HTTP/1.0, chunk sizes and extensions outside the grammar. Trailers are checked and dropped.
+// "chunked", chunks in HTTP/1.0, chunk sizes and extensions outside the
+// grammar (chunk_line.h). Trailers are checked and dropped.
 // Life:      feed it until kDone or a fault; a connection makes a new one for each request.
 // Threads:   one at a time. Errors: none thrown but for memory; faults are values.
 class RequestParser {

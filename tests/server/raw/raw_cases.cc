@@ -447,6 +447,7 @@ RawKind Chunks() {
         "2;a=\"\x01\"\r\nok\r\n0\r\n\r\n",
         "2\r\nok\r\n0\r\nContent-Length: 99\r\n\r\n",
         "2\r\nok\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "2;a=\"b;c\"\r\nok\r\n0\r\n\r\n",
         "2;a b\r\nok\r\n0\r\n\r\n",
         "2,2\r\nok\r\n0\r\n\r\n",
         "2.0\r\nok\r\n0\r\n\r\n",
@@ -480,7 +481,6 @@ RawKind Chunks() {
         "002\r\nok\r\n000\r\n\r\n",
         "1\r\no\r\n1\r\nk\r\n0\r\n\r\n",
         "2;a\r\nok\r\n0;b=c\r\n\r\n",
-        "2;a=\"b;c\"\r\nok\r\n0\r\n\r\n",
         "2 ; a = b\r\nok\r\n0\r\n\r\n",
         "2\r\nok\r\n0\r\nHost: b\r\nConnection: close\r\n\r\n"}) {
     kind.Right(kChunkedHead + body, "ok");
