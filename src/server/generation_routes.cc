@@ -154,8 +154,11 @@ awaitable<void> Stream(
   }
   awaitable<void> ending = AnswerRun::WaitEnd(run);
   co_await std::move(ending);
-  std::string last = run->error() ? writer.Fail(*run->error(), exchange.request().id)
-                                  : writer.End(run->usage(choices_a_prompt));
+  // Whoever still reads is told so; nobody gets half an answer that looks whole.
+  const std::optional<api::ApiError> error =
+      run->abandoned() ? std::optional(api::ErrorOf(499, "the client has gone")) : run->error();
+  std::string last =
+      error ? writer.Fail(*error, exchange.request().id) : writer.End(run->usage(choices_a_prompt));
   awaitable<bool> writing = exchange.WriteChunk(std::move(last));
   co_await std::move(writing);
   awaitable<bool> closing = exchange.EndStream();
@@ -173,7 +176,6 @@ awaitable<void> RespondWhole(
   awaitable<void> ending = AnswerRun::WaitEnd(run);
   co_await std::move(ending);
   if (run->abandoned()) {
-    // Whoever still reads is told so; nobody gets half an answer that looks whole.
     awaitable<void> failing = RespondError(exchange, api::ErrorOf(499, "the client has gone"));
     co_await std::move(failing);
     co_return;

@@ -4,43 +4,18 @@
 import json
 import math
 import pathlib
-import subprocess
-import sys
 import tempfile
 import unittest
 
+from made_model import make_model, write_vocabulary
 from program import run
-
-TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
-sys.path.insert(0, str(TOOLS))
-import make_gguf_corpus as gguf  # noqa: E402
-
-
-def byte_vocabulary(chat_template=None):
-    """A byte-level vocabulary without merges: one token a byte, and one that ends a text."""
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    tokens = [chr(byte) for byte in printable] + [chr(256 + i) for i in range(len(others))] + ["<|im_end|>"]
-    entries = (
-        ("model", gguf.STRING, "gpt2"),
-        ("pre", gguf.STRING, "smollm"),
-        ("tokens", gguf.ARRAY, (gguf.STRING, tokens)),
-        ("token_type", gguf.ARRAY, (gguf.INT32, [1] * 256 + [3])),
-        ("merges", gguf.ARRAY, (gguf.STRING, [])),
-        ("bos_token_id", gguf.UINT32, 256),
-        ("eos_token_id", gguf.UINT32, 256),
-    )
-    items = [gguf.entry(f"tokenizer.ggml.{key}", kind, value) for key, kind, value in entries]
-    if chat_template:
-        items.append(gguf.entry("tokenizer.chat_template", gguf.STRING, chat_template))
-    return gguf.file(items)
 
 
 class MadeModels(unittest.TestCase):
     def test_every_type_loads_and_its_logits_are_finite_and_level(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            (folder / "vocabulary.gguf").write_bytes(byte_vocabulary())
+            vocabulary = write_vocabulary(folder)
             for type, held in (
                 ("q4_0", {"F32", "Q4_0", "Q6_K"}),
                 ("q4_k_m", {"F32", "Q4_K", "Q6_K"}),
@@ -49,11 +24,7 @@ class MadeModels(unittest.TestCase):
             ):
                 with self.subTest(type):
                     model = folder / f"{type}.gguf"
-                    subprocess.run(
-                        [TOOLS / "make_model.py", "--shape", "tiny", "--type", type, "--output", model]
-                        + ["--vocabulary", folder / "vocabulary.gguf"],
-                        check=True, stdout=subprocess.DEVNULL,
-                    )  # fmt: skip
+                    make_model(model, type, vocabulary)
                     facts = json.loads(run("info", model, "--json").stdout)
                     self.assertEqual((facts["shape"]["layers"], facts["shape"]["vocabulary"]), (2, 257))
                     self.assertEqual(set(facts["tensors"]), held)
