@@ -33,6 +33,18 @@ std::uint64_t DrawSeed() {
   return FreshSeed() >> 11;
 }
 
+void RequireKnownToken(const Engine& engine, TokenId token, const std::string& field) {
+  if (token >= engine.model().vocabulary) {
+    throw api::RequestError(
+        api::InvalidRequest(
+            field + ": token " + std::to_string(token) + " is outside the vocabulary of " +
+                std::to_string(engine.model().vocabulary),
+            field
+        )
+    );
+  }
+}
+
 // The requests of one prompt's choices.
 void AddChoices(
     const RouteContext& context,
@@ -43,6 +55,9 @@ void AddChoices(
 ) {
   const api::GenerationFields& fields = prepared.fields;
   SamplingParameters sampling = api::MergeSampling(fields.sampling, context.options.sampling, {});
+  for (const LogitBias& bias : sampling.logit_bias) {
+    RequireKnownToken(engine, bias.token, "logit_bias");
+  }
   sampling.top_logprobs = fields.top_logprobs;
   sampling.seed = prepared.seed;
   const std::uint64_t limit = api::OutputLimit(
@@ -102,15 +117,7 @@ Prepared PrepareCompletion(
       throw api::RequestError(api::InvalidRequest("prompt: it has no tokens", "prompt"));
     }
     for (const TokenId token : tokens) {
-      if (token >= engine.model().vocabulary) {
-        throw api::RequestError(
-            api::InvalidRequest(
-                "prompt: token " + std::to_string(token) + " is outside the vocabulary of " +
-                    std::to_string(engine.model().vocabulary),
-                "prompt"
-            )
-        );
-      }
+      RequireKnownToken(engine, token, "prompt");
     }
     AddChoices(context, engine, std::move(tokens), text, prepared);
   }
