@@ -65,7 +65,7 @@ class Starting(unittest.TestCase):
 
 class Stopping(unittest.TestCase):
     def test_sigterm_lets_a_stream_finish_and_admits_no_more(self):
-        with Server(tiny_model()) as server:
+        with Server(tiny_model(), "--shutdown-timeout", PATIENCE) as server:
             connection, response = server.open("POST", "/v1/completions", completion(LONG, stream=True))
             with contextlib.closing(connection):
                 events = events_of(response)
@@ -85,7 +85,7 @@ class Stopping(unittest.TestCase):
             self.assertEqual(server.wait_end(), 0, server.lines)
 
     def test_a_request_on_a_connection_that_is_open_gets_503_while_the_server_ends(self):
-        with Server(tiny_model()) as server:
+        with Server(tiny_model(), "--shutdown-timeout", PATIENCE) as server:
             idle = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
             connection, response = server.open("POST", "/v1/completions", completion(LONG, stream=True))
             with contextlib.closing(connection), idle:
