@@ -16,7 +16,7 @@ HEARTH := build/release/bin/hearth
 # Setup has been done when a stamp for this very script is there.
 SETUP_STAMP := build/setup-$(firstword $(shell sha256sum tools/setup.sh)).stamp
 
-.PHONY: help setup build run serve test test-tsan parity bench bench-engine bench-forms bench-peers format lint clean
+.PHONY: help setup build run serve test test-tsan parity bench bench-engine bench-forms bench-peers bench-server format lint clean
 
 help:
 	@echo 'make run PROMPT="..." [MODEL=name-or-path] [ARGS="..."]   answer a prompt; without one, chat'
@@ -29,6 +29,7 @@ help:
 	@echo 'make bench         measure speed on this machine (MODEL, ARGS)'
 	@echo 'make bench-engine  measure what a long prompt and a cached prefix do to those who wait (MODEL, ARGS)'
 	@echo 'make bench-peers   measure speed beside llama.cpp, built for it the first time (MODEL, ARGS)'
+	@echo 'make bench-server  put load on a server and measure what it does and costs (MODEL, ARGS)'
 	@echo 'make bench-forms   measure the forms that quantized products could take (ARGS)'
 	@echo 'make format        lay out every source file'
 	@echo 'make lint          clang-tidy on every source file (FILES="src/a.cc ..." for some)'
@@ -85,6 +86,11 @@ bench-peers: $(SETUP_STAMP)
 	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
 	@tools/build.sh release hearth
 	@bench/peers/peers.py "$$MODEL" $(ARGS)
+
+bench-server: $(SETUP_STAMP)
+	@[ "$$MODEL" != smollm2 ] || tools/fetch_model.py
+	@tools/build.sh release hearth server_bench
+	@bench/server/with_server.sh $(HEARTH) "$$MODEL" build/release/bin/server_bench $(ARGS)
 
 bench-forms: $(SETUP_STAMP)
 	@tools/build.sh release forms_bench
