@@ -292,7 +292,8 @@ void ServerMetrics::Answered(
 std::string ServerMetrics::Text() const {
   const State& s = *state_;
   std::vector<prometheus::MetricFamily> families = s.registry.Collect();
-  if (const std::optional<EngineSnapshot> engine = s.engine()) {
+  const std::optional<EngineSnapshot> engine = s.engine();
+  if (engine) {
     for (const Exported& exported : kExported) {
       const double value = exported.value(*engine);
       families.push_back(
@@ -305,8 +306,10 @@ std::string ServerMetrics::Text() const {
       }
     }
   }
-  if (const std::uint64_t pages = s.pages; pages > 0) {
-    const double used = static_cast<double>(s.engine()->pages_used);
+  // The pages are known a moment before the engine is.
+  const std::uint64_t pages = s.pages;
+  if (engine && pages > 0) {
+    const double used = static_cast<double>(engine->pages_used);
     families.push_back(Family(
         "hearth_pages", "Pages that there can be", MetricType::Gauge, {}, static_cast<double>(pages)
     ));

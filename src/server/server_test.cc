@@ -226,6 +226,29 @@ TEST_F(ServerTest, AClientThatLeavesFreesItsRow) {
   EXPECT_TRUE(Quiet());
 }
 
+// Closing the sending side counts as leaving. Who still reads is told so, in either way of answering.
+TEST_F(ServerTest, HalfAnAnswerNeverLooksWhole) {
+  Start();
+  Json request = Chat(900);
+  for (const bool streams : {false, true}) {
+    request["stream"] = streams;
+    RawHttpClient client(port_);
+    client.Send(PostText("/v1/chat/completions", request));
+    if (streams) {
+      EXPECT_NE(client.ReadSome(), "");
+    } else {
+      std::this_thread::sleep_for(milliseconds(30));
+    }
+    client.CloseWriting();
+    std::string rest;
+    for (std::string some = client.ReadSome(); !some.empty(); some = client.ReadSome()) {
+      rest += some;
+    }
+    EXPECT_NE(rest.find("the client has gone"), std::string::npos) << rest;
+  }
+  EXPECT_TRUE(Quiet());
+}
+
 TEST_F(ServerTest, RefusesMoreThanBatchAndQueueHold) {
   options_.engine.batch = 1;
   options_.engine.queue = 0;
