@@ -1,6 +1,9 @@
 #include "load_phase.h"
 
 #include <array>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <optional>
 #include <random>
 #include <utility>
@@ -13,6 +16,8 @@ namespace {
 using boost::asio::awaitable;
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
+
+constexpr std::chrono::milliseconds kAfterRefusal{100};
 
 constexpr std::array kWords = {"the",    "river",  "stone", "why",   "number", "green",  "engine",
                                "letter", "seven",  "ocean", "small", "music",  "paper",  "über",
@@ -159,6 +164,11 @@ class Stream {
       }
     }
     self.Close(status, refusal, story);
+    if (status == 429) {
+      boost::asio::steady_timer pause(co_await boost::asio::this_coro::executor);
+      pause.expires_after(kAfterRefusal);
+      co_await pause.async_wait(boost::asio::use_awaitable);
+    }
   }
 
   void Take(

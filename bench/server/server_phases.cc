@@ -24,6 +24,7 @@ using Json = nlohmann::json;
 // Ids from the middle of any vocabulary, past the special ones at its beginning.
 constexpr int kFirstId = 1000;
 constexpr int kIds = 20'000;
+constexpr std::size_t kPageTokens = 64;  // as the engine has them
 
 Json RandomPrompt(std::size_t tokens, std::mt19937_64& random) {
   Json prompt = Json::array();
@@ -74,16 +75,28 @@ awaitable<void> RunRow(ServerAddress server, Json body, std::size_t gen) {
   }
 }
 
+awaitable<Json> AskJson(ServerAddress server, std::string path) {
+  HttpClient client(std::move(server));
+  awaitable<HttpClient::Answer> asking = client.Ask(path);
+  const HttpClient::Answer answer = co_await std::move(asking);
+  if (answer.status != 200) {
+    throw std::runtime_error(path + ": status " + std::to_string(answer.status));
+  }
+  co_return Json::parse(answer.body);
+}
+
 }  // namespace
 
 awaitable<Json> AskStats(ServerAddress server) {
-  HttpClient client(std::move(server));
-  awaitable<HttpClient::Answer> asking = client.Ask("/stats");
-  const HttpClient::Answer answer = co_await std::move(asking);
-  if (answer.status != 200) {
-    throw std::runtime_error("/stats: status " + std::to_string(answer.status));
-  }
-  co_return Json::parse(answer.body);
+  return AskJson(std::move(server), "/stats");
+}
+
+awaitable<std::size_t> AskPageBytes(ServerAddress server) {
+  awaitable<Json> asking = AskJson(std::move(server), "/fit");
+  const Json fit = co_await std::move(asking);
+  const auto context = fit["context_tokens"].get<std::size_t>();
+  const std::size_t pages = (context + kPageTokens - 1) / kPageTokens;
+  co_return fit["report"]["kv_bytes"].get<std::size_t>() / pages;
 }
 
 std::size_t BusyGauges(const Json& stats) {

@@ -13,6 +13,9 @@ namespace hearth::bench {
 // /stats. Errors: std::runtime_error for an answer other than 200.
 boost::asio::awaitable<nlohmann::json> AskStats(ServerAddress server);
 
+// Bytes of a page of keys and values, from /fit.
+boost::asio::awaitable<std::size_t> AskPageBytes(ServerAddress server);
+
 // Requests that are open, wait, are prepared, decode or are parked, and pages in use beyond the prompt cache's.
 std::size_t BusyGauges(const nlohmann::json& stats);
 

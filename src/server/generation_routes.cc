@@ -164,7 +164,10 @@ awaitable<void> Stream(
   // Whoever still reads is told so; nobody gets half an answer that looks whole.
   const std::optional<api::ApiError> error =
       run->abandoned() ? std::optional(api::ErrorOf(499, "the client has gone")) : run->error();
-  std::string last =
+  // What was generated before an error goes out before it.
+  awaitable<std::string> taking = AnswerRun::NextFrames(run, context.options.heartbeat);
+  std::string last = co_await std::move(taking);
+  last +=
       error ? writer.Fail(*error, exchange.request().id) : writer.End(run->usage(choices_a_prompt));
   awaitable<bool> writing = exchange.WriteChunk(std::move(last));
   co_await std::move(writing);

@@ -249,6 +249,37 @@ TEST_F(ServerTest, HalfAnAnswerNeverLooksWhole) {
   EXPECT_TRUE(Quiet());
 }
 
+// Its rows wait without computing, others are answered, and when it has taken nothing for long its rows are taken away.
+TEST_F(ServerTest, AClientThatNeverReadsStopsNobody) {
+  options_.engine.idle_timeout = milliseconds(500);
+  options_.http.write_timeout = milliseconds(1500);
+  Start();
+  // More than the buffers of the system and of the server hold.
+  Json request = {
+      {"prompt", "Count."},
+      {"max_tokens", 900},
+      {"n", 16},
+      {"logprobs", 20},
+      {"stream", true},
+      {"seed", 1},
+      {"temperature", 1}
+  };
+  RawHttpClient client(port_);
+  client.ShrinkReceiveBuffer();
+  client.Send(PostText("/v1/completions", request));
+  bool parked = false;
+  for (int i = 0; i < 2000 && !parked; ++i) {
+    parked = Json::parse(Get("/stats").body)["requests"]["parked"] > 0;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_TRUE(parked);
+  EXPECT_EQ(Post("/v1/chat/completions", Chat(5)).status, 200);
+  EXPECT_TRUE(Quiet());
+  const std::string text = Get("/metrics").body;
+  EXPECT_NE(text.find("hearth_requests_ended_total{reason=\"consumer_idle\"}"), std::string::npos)
+      << text.substr(0, 2000);
+}
+
 TEST_F(ServerTest, RefusesMoreThanBatchAndQueueHold) {
   options_.engine.batch = 1;
   options_.engine.queue = 0;
