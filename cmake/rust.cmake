@@ -6,15 +6,15 @@ function(hearth_rust NAME)
   if(DEFINED ENV{HEARTH_CARGO_TARGET_DIR})
     set(cargo_target $ENV{HEARTH_CARGO_TARGET_DIR})
   else()
-    set(cargo_target ${CMAKE_SOURCE_DIR}/build/cargo)
+    set(cargo_target ${PROJECT_SOURCE_DIR}/build/cargo)
   endif()
-  set(archive ${CMAKE_BINARY_DIR}/rust/lib${ARG_LIBRARY}.a)
+  set(archive ${PROJECT_BINARY_DIR}/rust/lib${ARG_LIBRARY}.a)
   set(built ${cargo_target}/release/lib${ARG_LIBRARY})
   add_custom_command(
     OUTPUT ${archive}
     COMMAND cargo build --locked --release --quiet --manifest-path ${ARG_DIRECTORY}/Cargo.toml
             --target-dir ${cargo_target}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/rust
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/rust
     COMMAND ${CMAKE_COMMAND} -E copy ${built}.a ${archive}
     # cargo knows the crate's sources; its list, under the copy's name, tells ninja when to ask cargo again.
     COMMAND sed -e "s|^[^:]*:|${archive}:|" ${built}.d > ${archive}.d

@@ -350,7 +350,9 @@ int Main(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     code = app.exit(success);
   } catch (const CLI::ParseError& error) {
-    Complain(fmt::format("{} (see `hearth --help`)", error.what()));
+    const std::vector<CLI::App*> reached = app.get_subcommands();
+    const std::string command = reached.empty() ? "" : reached.front()->get_name() + " ";
+    Complain(fmt::format("{} (see `hearth {}--help`)", error.what(), command));
     return kWrongUsage;
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

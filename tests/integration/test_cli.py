@@ -88,6 +88,10 @@ class Plain(unittest.TestCase):
             result = subprocess.run([BINARY, "frobnicate"], stderr=full, timeout=60)
         self.assertEqual(result.returncode, 2)
 
+    def test_a_wrong_option_points_to_the_help_of_its_command(self):
+        assert_refused(self, 2, "run", "--bogus", contains=["`hearth run --help`"])
+        assert_refused(self, 2, "--bogus", contains=["`hearth --help`"])
+
     def test_plan(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "request.json"
