@@ -266,6 +266,7 @@ int Main(int argc, char** argv) {
   );
   AddEngineOptions(*serve_command, serve.server.engine);
   AddServeFlags(*serve_command, serve);
+  serve.server.engine.model = kDefaultModel;
   serve_command->callback([&] { code = RunServe(serve); });
 
   BenchOptions bench;
@@ -334,7 +335,13 @@ int Main(int argc, char** argv) {
   bool plan_json = false;
   CLI::App* plan_command =
       app.add_subcommand("plan", "Show what a request would use, and why not more");
-  plan_command->add_option("FILE", plan_file, "JSON: request, capabilities, features")->required();
+  plan_command
+      ->add_option(
+          "FILE",
+          plan_file,
+          R"(JSON, like {"request": {"user_seed": true}, "capabilities": {"continuous": true}, "features": {}})"
+      )
+      ->required();
   plan_command->add_flag("--json", plan_json, "Print one JSON object");
   plan_command->callback([&] { code = RunPlanCommand(plan_file, plan_json); });
 

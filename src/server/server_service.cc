@@ -90,7 +90,9 @@ bool IsJson(const HttpRequest& request) {
 std::vector<std::string> ServerEndpoints() {
   std::vector<std::string> endpoints;
   for (const Route& route : kRoutes) {
-    endpoints.push_back(std::string(route.method) + " " + std::string(route.path));
+    const std::string_view rest = route.path.ends_with('/') ? "{id}" : "";
+    endpoints.push_back(std::string(route.method) + " ");
+    endpoints.back().append(route.path).append(rest);
   }
   return endpoints;
 }

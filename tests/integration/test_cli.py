@@ -2,6 +2,7 @@
 """The program without a model: help, versions and wrong input. HEARTH_BINARY names it."""
 
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -91,6 +92,14 @@ class Plain(unittest.TestCase):
     def test_a_wrong_option_points_to_the_help_of_its_command(self):
         assert_refused(self, 2, "run", "--bogus", contains=["`hearth run --help`"])
         assert_refused(self, 2, "--bogus", contains=["`hearth --help`"])
+
+    def test_serve_without_a_model_takes_the_default_one(self):
+        with tempfile.TemporaryDirectory() as home:
+            result = subprocess.run(
+                [BINARY, "serve", "--port", "0"], env={**os.environ, "HEARTH_HOME": home}, stderr=subprocess.PIPE, timeout=60
+            )
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"smollm2", result.stderr)
 
     def test_plan(self):
         with tempfile.TemporaryDirectory() as folder:
