@@ -61,6 +61,15 @@ class SimulatedBackend final : public Backend {
 
   Numerics numerics() const override { return Numerics::kDefault; }
 
+  // Of both that stand behind. The rounded copies of a product's inputs are not counted: nothing is admitted by this.
+  ForwardCost ScratchCost(const ScratchShape& shape) const override {
+    ForwardCost cost = float32_->ScratchCost(shape);
+    const ForwardCost exact = default_->ScratchCost(shape);
+    cost.fixed_bytes += exact.fixed_bytes;
+    cost.token_bytes += exact.token_bytes;
+    return cost;
+  }
+
   std::unique_ptr<LinearWeights> Pack(const WeightView& view) override {
     if (!PanelKindOf(view.type)) {
       return std::make_unique<SimulatedWeights>(default_->Pack(view), false);
