@@ -7,15 +7,11 @@ They run on a model that tools/make_model.py writes, and on the default model wh
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
+from made_model import TOOLS, byte_vocabulary
 from program import MODEL
-
-TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
-sys.path.insert(0, str(TOOLS))
-from test_made_model import byte_vocabulary  # noqa: E402
 
 EXAMPLES = pathlib.Path(os.environ["HEARTH_EXAMPLES"])
 TEMPLATE = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}assistant: "

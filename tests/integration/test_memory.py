@@ -11,8 +11,8 @@ import subprocess
 import tempfile
 import unittest
 
+from made_model import TOOLS, byte_vocabulary
 from program import SANITIZED, assert_refused, run
-from test_made_model import TOOLS, byte_vocabulary
 
 MEGABYTE = 1_000_000
 THREADS = 2
