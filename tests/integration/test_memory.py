@@ -95,6 +95,7 @@ class Fit(Budget):
         self.assertEqual(result.returncode, 1)
         self.assertIn("10 MB usable", result.stdout.decode())
 
+    @unittest.skipIf(SANITIZED, "a sanitizer needs more address space than the limit")
     def test_limits_of_the_process_count(self):
         limit = 500 * MEGABYTE
         result = run("fit", self.model, "--threads", THREADS, "--json", preexec_fn=lambda: limit_data(limit))
