@@ -245,20 +245,19 @@ void AnswerRun::Fail(api::ApiError error) {
   if (!error_ && !abandoned_) {
     error_ = std::move(error);
   }
-  for (const auto& choice : choices_) {
-    if (choice->handle) {
-      choice->handle.Cancel();
-    }
-  }
-  Wake();
+  CancelChoices(CancelReason::kRequested);
 }
 
 void AnswerRun::Abandon() {
   abandoned_ = true;
   frames_.clear();
+  CancelChoices(CancelReason::kConsumerClosed);
+}
+
+void AnswerRun::CancelChoices(CancelReason reason) {
   for (const auto& choice : choices_) {
     if (choice->handle) {
-      choice->handle.Cancel(CancelReason::kConsumerClosed);
+      choice->handle.Cancel(reason);
     }
   }
   Wake();

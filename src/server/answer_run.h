@@ -99,6 +99,7 @@ class AnswerRun : public std::enable_shared_from_this<AnswerRun> {
   void End(Choice& choice, std::size_t index, const GenerationOutcome& outcome);
   void Add(Choice& choice, std::size_t index, api::ChoiceDelta delta);
   void Fail(api::ApiError error);
+  void CancelChoices(CancelReason reason);
   void Wake();
   std::string_view BytesOf(TokenId token) const;
 

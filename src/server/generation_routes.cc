@@ -235,9 +235,7 @@ awaitable<void> Answer(
   const bool streams = prepared.fields.stream;
   const api::StreamWriter writer(head, prepared.fields.include_usage, bytes_of);
   HttpHeaders headers;
-  if (std::string warning = api::WarningHeader(prepared.fields.unknown); !warning.empty()) {
-    headers.Add("Warning", std::move(warning));
-  }
+  AddWarning(headers, prepared.fields.unknown);
   const auto run = std::make_shared<AnswerRun>(
       engine,
       context.model.metrics(),

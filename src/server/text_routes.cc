@@ -15,31 +15,38 @@ api::TokenBytes BytesOf(const ModelText& text) {
   return [text](TokenId token) { return text.TokenBytes(token); };
 }
 
-void AddWarning(HttpHeaders& headers, const std::vector<std::string>& unknown) {
-  if (std::string warning = api::WarningHeader(unknown); !warning.empty()) {
-    headers.Add("Warning", std::move(warning));
-  }
-}
-
-}  // namespace
-
-ChatTokens TokensOfChat(
+api::ChatPrompt RenderPrompt(
     const ModelText& text, const api::ChatRequest& request, std::optional<bool> thinking
 ) {
   const ChatTemplate& made = text.parts().Template();
-  ChatTokens result;
-  result.prompt = api::MakeChatPrompt(
+  api::ChatPrompt prompt = api::MakeChatPrompt(
       request,
       api::TemplateVariables(request, thinking),
       [&](const api::Json& messages, const api::Json& variables, bool generation) {
         return made.Render(messages, nullptr, variables, {.add_generation_prompt = generation});
       }
   );
-  // The template writes the special tokens itself.
-  result.tokens = text.Tokenize(result.prompt.text, {.parse_special = true});
-  if (result.tokens.empty()) {
+  if (prompt.text.empty()) {
     throw Error(ErrorCode::kCorruptData, "chat template: it made an empty prompt");
   }
+  return prompt;
+}
+
+}  // namespace
+
+void AddWarning(HttpHeaders& headers, const std::vector<std::string>& unknown) {
+  if (std::string warning = api::WarningHeader(unknown); !warning.empty()) {
+    headers.Add("Warning", std::move(warning));
+  }
+}
+
+ChatTokens TokensOfChat(
+    const ModelText& text, const api::ChatRequest& request, std::optional<bool> thinking
+) {
+  ChatTokens result;
+  result.prompt = RenderPrompt(text, request, thinking);
+  // The template writes the special tokens itself.
+  result.tokens = text.Tokenize(result.prompt.text, {.parse_special = true});
   return result;
 }
 
@@ -52,7 +59,7 @@ awaitable<void> AnswerTokenize(RouteContext context, HttpExchange& exchange) {
     AddWarning(headers, request.unknown);
     std::string text = request.text;
     if (request.chat) {
-      text = TokensOfChat(engine.text(), *request.chat, context.options.thinking).prompt.text;
+      text = RenderPrompt(engine.text(), *request.chat, context.options.thinking).text;
     }
     const std::vector<TokenId> tokens = engine.text().Tokenize(
         text, {.add_special = request.add_special, .parse_special = request.parse_special}

@@ -11,6 +11,9 @@
 
 namespace hearth {
 
+// Names the fields that were ignored in a Warning header, if there are any.
+void AddWarning(HttpHeaders& headers, const std::vector<std::string>& unknown);
+
 // A chat request's prompt, as text and tokens.
 struct ChatTokens {
   api::ChatPrompt prompt;

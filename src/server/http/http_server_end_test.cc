@@ -17,24 +17,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::string Get(const std::string& target, const std::string& headers = "") {
-  return "GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n";
-}
-
-std::string Post(const std::string& target, const std::string& body) {
-  return "POST " + target +
-         " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + body;
-}
-
-template <typename Condition>
-bool Eventually(Condition condition) {
-  for (int i = 0; i < 2000 && !condition(); ++i) {
-    std::this_thread::sleep_for(milliseconds(5));
-  }
-  return condition();
-}
-
 TEST(HttpServer, NoticesAClientThatIsKilled) {
   HttpTestServer test;
   RawHttpClient client(test.port);

@@ -22,14 +22,6 @@ std::string PostHead(std::size_t length) {
   return "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n";
 }
 
-template <typename Condition>
-bool Eventually(Condition condition) {
-  for (int i = 0; i < 2000 && !condition(); ++i) {
-    std::this_thread::sleep_for(milliseconds(5));
-  }
-  return condition();
-}
-
 // The status of the answer to `bytes`, after which the server must close; 0 when it closes without one.
 int StatusAndClose(std::uint16_t port, const std::string& bytes) {
   RawHttpClient client(port);
