@@ -53,7 +53,7 @@ std::vector<std::vector<TokenId>> BenchPrompts(
 }
 
 std::size_t PagesOfRow(const BenchOptions& options) {
-  return (options.prompt + options.gen + kPageTokens - 1) / kPageTokens;
+  return PagesFor(options.prompt + options.gen);
 }
 
 std::size_t MostOf(const std::vector<std::size_t>& rows, const std::vector<std::size_t>& sessions) {

@@ -13,10 +13,6 @@ using boost::asio::awaitable;
 
 namespace {
 
-std::size_t PagesFor(std::size_t tokens) {
-  return (tokens + kPageTokens - 1) / kPageTokens;
-}
-
 // Pages of all tokens of the row, and of the one that it will feed after them, if any.
 std::size_t PagesOf(const AutoregressiveRow& row) {
   const bool goes_on = row.most_generated() - row.generated() > 1;
@@ -198,12 +194,7 @@ bool ContinuousGroup::AdmitNext() {
   row->Admitted(row->sequence->length());
   row->place = RowPlace::kPreparing;
   queue_.pop_front();
-  preparing_.insert(
-      std::ranges::upper_bound(
-          preparing_, row->order(), {}, [](const Row& r) { return r->order(); }
-      ),
-      row
-  );
+  InsertByOrder(preparing_, row);
   Publish();
   return true;
 }
@@ -227,8 +218,7 @@ std::size_t ContinuousGroup::next_preparation_tokens() const {
 // Puts the row into the queue, by its order.
 void ContinuousGroup::Requeue(const Row& row) {
   row->place = RowPlace::kQueued;
-  const auto order = [](const Row& other) { return other->order(); };
-  queue_.insert(std::ranges::upper_bound(queue_, row->order(), {}, order), row);
+  InsertByOrder(queue_, row);
   blocked_ = false;  // the head may be another
 }
 

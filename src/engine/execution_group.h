@@ -12,6 +12,7 @@
 // Ends:        a row ends by itself, by its own error (NaN logits, a failing sink), or because its reader left; the others go on.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -92,6 +93,13 @@ class ContinuousGroup final : public ExecutionGroup, private CohortPreparation, 
 
  private:
   using Row = std::shared_ptr<BatchRow>;
+
+  // Where it belongs among rows in ascending order.
+  template <class Rows>
+  static void InsertByOrder(Rows& rows, const Row& row) {
+    const auto order = [](const Row& other) { return other->order(); };
+    rows.insert(std::ranges::upper_bound(rows, row->order(), {}, order), row);
+  }
 
   std::size_t preparing_rows() const override { return preparing_.size(); }
 

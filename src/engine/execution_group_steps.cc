@@ -202,12 +202,7 @@ void ContinuousGroup::SettleRow(BatchStep::Part& part) {
   if (row->place == RowPlace::kPreparing) {
     std::erase(preparing_, row);
     row->place = RowPlace::kActive;
-    active_.insert(
-        std::ranges::upper_bound(
-            active_, row->order(), {}, [](const Row& r) { return r->order(); }
-        ),
-        row
-    );
+    InsertByOrder(active_, row);
     // Whole pages only: the last one is still written.
     CachePrefix(*row, row->sequence->length() / kPageTokens * kPageTokens);
   }

@@ -12,6 +12,11 @@ namespace hearth {
 
 using PageId = std::uint32_t;
 
+// Pages that hold `tokens` tokens from the beginning of a page on.
+inline std::size_t PagesFor(std::size_t tokens) {
+  return (tokens + kPageTokens - 1) / kPageTokens;
+}
+
 // What one token keeps: for each layer and key-value head, a key and a value of head_dim.
 struct KvLayout {
   std::size_t layers;

@@ -7,14 +7,6 @@
 #include "hearth/error.h"
 
 namespace hearth {
-namespace {
-
-std::size_t PagesFor(std::size_t tokens) {
-  return (tokens + kPageTokens - 1) / kPageTokens;
-}
-
-}  // namespace
-
 KvSequence::KvSequence(PagePool& pool, std::span<const PageId> table, std::size_t length)
     : pool_(&pool), length_(length) {
   if (table.size() != PagesFor(length)) {
